@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.load_generator import body_of, figures_of, run_load
 from defero import DeferralClassifier, Team
-from defero.service.people import add_with_token
+from defero.service.office import add_with_token
 
 N_NUMBERS, N_EXPERTS = 32, 20
 CLIENTS = 16

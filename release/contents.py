@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 DATA = {
     "defero": (
         *("*.pyi", "py.typed", "*.css", "*.js", "*.svg", "*.html", "*.toml", "*.mako"),
-        *("datasets/clinic*.csv", "service/api/examples.json"),
+        *("datasets/clinic*.csv", "service/web/examples.json"),
     ),
     "defero_verma2023": ("py.typed", "figures/published.csv"),
 }

@@ -8,12 +8,12 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
-__all__ = ["Client", "Decision", "LabelStudio", "LanguageModel", "ServiceError", "Step"]
+__all__ = ["Client", "ServiceError", "SettledCase", "Step"]
 
 Features = Mapping[str, Any] | Sequence[float]
 _SECONDS = 30.0
@@ -72,7 +72,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Decision:
+class SettledCase:
     """The answer of a settled case."""
 
     case: str
@@ -82,73 +82,6 @@ class Decision:
     p_right: float
     heard: tuple[str, ...]
     reason: str
-
-
-@dataclass(frozen=True)
-class LanguageModel:
-    """An expert that is a language model; members as `PUT /v1/language-models/{person}` takes and returns them.
-
-    Examples
-    --------
-    >>> model = LanguageModel("p3", "https://llm.example/v1", "small", prompt="Note: {note}", per_call=0.002)
-    >>> model.timeout, model.per_minute
-    (60.0, 60)
-    """
-
-    person: str
-    url: str
-    model: str
-    prompt: str = ""
-    classes: tuple[Any, ...] = ()
-    key_variable: str = ""
-    per_call: float = 0.0
-    per_million_in: float = 0.0
-    per_million_out: float = 0.0
-    timeout: float = 60.0
-    within: float = 600.0
-    per_minute: int = 60
-    most_per_day: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    failures: int | None = None
-    status: int | None = None
-    paid_today: float | None = None
-    key_is_set: bool | None = None
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Return the language model of a reply."""
-        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
-        return cls(**{**known, "classes": tuple(known.get("classes", ()))})
-
-
-@dataclass(frozen=True)
-class LabelStudio:
-    """A project of Label Studio in which experts answer; members as `PUT /v1/label-studio` takes and returns them.
-
-    Examples
-    --------
-    >>> LabelStudio("https://studio.example", {"p3": "ann@clinic.example"}).key_variable
-    'DEFERO_KEY_LABEL_STUDIO'
-    """
-
-    url: str
-    people: Mapping[str, str | None]
-    key_variable: str = "DEFERO_KEY_LABEL_STUDIO"
-    project: int | None = None
-    title: str = "defero"
-    control: str = "answer"
-    callback: str = ""
-    unknown: str = "ignore"
-    poll: float = 30.0
-    ready: bool | None = None
-    webhook: bool | None = None
-    failures: int | None = None
-    status: int | None = None
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """Return the project of a reply."""
-        return cls(**{one.name: values[one.name] for one in fields(cls) if one.name in values})
 
 
 class Client:
@@ -229,40 +162,43 @@ class Client:
         """Return everybody."""
         return list(self.call("GET", "/v1/people")["people"])
 
-    def decisions(self, *, after: int = 0) -> Iterator[tuple[int, Decision]]:
+    def decisions(self, *, after: int = 0) -> Iterator[tuple[int, SettledCase]]:
         """Yield the answers of settled cases, each with the cursor to go on from later."""
         while True:
             page = self.call("GET", f"/v1/decisions?after={after}&limit=1000")
             for one in page["decisions"]:
-                values = {part.name: one[part.name] for part in fields(Decision)}
-                yield int(one["seq"]), Decision(**{**values, "heard": tuple(values["heard"])})
+                values = {part.name: one[part.name] for part in fields(SettledCase)}
+                yield int(one["seq"]), SettledCase(**{**values, "heard": tuple(values["heard"])})
             if not page["decisions"]:
                 return
             after = int(page["next"])
 
-    def language_models(self) -> list[LanguageModel]:
+    def language_models(self) -> list[dict[str, Any]]:
         """Return the experts that are language models."""
-        return [LanguageModel.of(one) for one in self.call("GET", "/v1/language-models")["language_models"]]
+        return list(self.call("GET", "/v1/language-models")["language_models"])
 
-    def set_language_model(self, model: LanguageModel) -> LanguageModel:
-        """Let a language model answer the questions of the expert `model.person`."""
-        not_sent = ("person", "failures", "status", "paid_today", "key_is_set")
-        terms = {name: value for name, value in vars(model).items() if name not in not_sent}
-        return LanguageModel.of(self.call("PUT", f"/v1/language-models/{quote(model.person, safe='')}", terms))
+    def set_language_model(self, person: str, *, url: str, model: str, **terms: Any) -> dict[str, Any]:
+        """Let a language model answer the questions of an expert; `terms` as `PUT /v1/language-models/{person}` takes.
+
+        Such as prompt, key_variable, per_call, timeout and most_per_day; what is left out gets its default.
+        """
+        path = f"/v1/language-models/{quote(person, safe='')}"
+        return self.call("PUT", path, {"url": url, "model": model, **terms})
 
     def end_language_model(self, person: str) -> None:
         """Let a person answer the questions of an expert again."""
         self.call("DELETE", f"/v1/language-models/{quote(person, safe='')}")
 
-    def label_studio(self) -> LabelStudio:
+    def label_studio(self) -> dict[str, Any]:
         """Return the project of Label Studio in which experts answer."""
-        return LabelStudio.of(self.call("GET", "/v1/label-studio"))
+        return self.call("GET", "/v1/label-studio")
 
-    def set_label_studio(self, studio: LabelStudio) -> str:
-        """Let experts answer in Label Studio; return the secret of its webhook."""
-        not_sent = ("ready", "webhook", "failures", "status")
-        terms = {name: value for name, value in vars(studio).items() if name not in not_sent}
-        return str(self.call("PUT", "/v1/label-studio", {**terms, "people": dict(studio.people)})["secret"])
+    def set_label_studio(self, *, url: str, people: Mapping[str, str | None], **terms: Any) -> str:
+        """Let experts answer in Label Studio, by the addresses of their accounts; return the secret of its webhook.
+
+        `terms` as `PUT /v1/label-studio` takes, such as key_variable, project, callback and unknown.
+        """
+        return str(self.call("PUT", "/v1/label-studio", {"url": url, "people": dict(people), **terms})["secret"])
 
     def end_label_studio(self) -> None:
         """Let everybody answer in the inbox again."""

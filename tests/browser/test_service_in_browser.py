@@ -17,19 +17,22 @@ import pytest
 import uvicorn
 from looking import CONTRASTS, OVERFLOWING, run
 
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_link
-from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.cases import AddCases, GiveOutcomes
+from defero.service.access import issue_link
+from defero.service.flow.cases import AddCases, GiveAnswer, GiveOutcomes
 from defero.service.office import Office
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
 from defero.service.store.saved_views import open_ledger
+from defero.service.web.app import make_site
 
 pytestmark = pytest.mark.browser
 
 SCREENS = [(width, scheme) for width in (360, 768, 1280) for scheme in ("light", "dark")]
 REFUSED = ("403 (Forbidden)", "422 (Unprocessable")
 AXE_RUN = "axe.run().then(found => found.violations.map(one => [one.id, one.impact, one.nodes[0].html]))"
+
+
+def id_of(office, name):
+    return next(person for person, known in office.views()[1].items() if known == name)
 
 
 def past_cases(n=600, seed=0):
@@ -73,7 +76,7 @@ def enter(browser, served):
     contexts, wrong = [], []
 
     def enter_as(name, width=1280, scheme="light"):
-        person = office.first_lead() if name == "lead" else office.person_named(name)
+        person = office.first_lead() if name == "lead" else id_of(office, name)
         with office.database.write() as connection:
             link = issue_link(connection, office.key, person, now=office.clock())
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
@@ -279,7 +282,7 @@ def test_a_long_file_is_cut_between_cases_and_the_page_says_so(enter, served):
 def alarm(served):
     """Let ann be wrong until there is an alarm about her."""
     office, _ = served
-    ann, team = office.person_named("ann"), office.team
+    ann, team = id_of(office, "ann"), office.team
     for _ in range(60):
         with office.database.read() as connection:
             if open_ledger(connection, now=office.clock()).drift.state(ann).alarmed:

@@ -28,9 +28,9 @@ from study_results import write_study
 from toxic_posts import N_LATER, N_NEW, toxic_posts
 
 from defero.client import Client, ServiceError
-from defero.service.pages.forms import money, percent
 from defero.service.store.database import Database
 from defero.service.store.saved_views import fold_log, read_views
+from defero.service.web.sight import money, percent
 
 pytestmark = [
     pytest.mark.browser,

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from starlette.testclient import TestClient
 
-from defero.service.access.tokens import SESSION_COOKIE, issue_link
+from defero.service.access import SESSION_COOKIE, issue_link
 
 
 class Page(HTMLParser):

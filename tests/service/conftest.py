@@ -4,14 +4,23 @@ import pytest
 from small_team import Clock, small_team
 from starlette.testclient import TestClient
 
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app
-from defero.service.flow.people import AddPerson
+from defero.service.access import RateLimit, issue_token
+from defero.service.flow.settings import AddPerson
 from defero.service.office import Office
+from defero.service.serve import Shell
+from defero.service.web.app import make_app
 
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))
+
+
+_APPS = {}
+
+
+def app_on(office, make=make_app):
+    """Return an application on an office; its routes are built once for all tests."""
+    app = _APPS[make] = _APPS.get(make) or make(office)
+    app.state.office = office
+    return app
 
 
 @pytest.fixture
@@ -51,5 +60,5 @@ class Clients:
 
 @pytest.fixture
 def clients(office):
-    with TestClient(Shell(make_app(office), most_bytes=200_000), raise_server_exceptions=False) as http:
+    with TestClient(Shell(app_on(office), most_bytes=200_000), raise_server_exceptions=False) as http:
         yield Clients(office, http)

@@ -7,11 +7,10 @@ from pathlib import Path
 from small_team import SURE, UNSURE, Clock, SmallShelf, small_team
 from starlette.testclient import TestClient
 
-from defero.service.access.roles import RateLimit
-from defero.service.access.tokens import issue_token
-from defero.service.api import app
-from defero.service.flow.people import AddPerson
+from defero.service.access import RateLimit, issue_token
+from defero.service.flow.settings import AddPerson
 from defero.service.office import Office
+from defero.service.web import app
 
 FILE = Path(app.__file__).with_name("examples.json")
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))

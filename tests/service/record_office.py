@@ -18,18 +18,16 @@ from small_team import Clock
 from starlette.testclient import TestClient
 
 from defero import Study, read_cases
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.events import HookFailed, HookSent, StudioFailed, StudioReached, StudioReady
-from defero.service.events.facts import KINDS
-from defero.service.flow.connections import BeginCall, EndCall, FailCall, Heard, RecordDelivery, RecordStudio
-from defero.service.flow.team import load_team
-from defero.service.flow.terms import Shelf
+from defero.service.access import RateLimit
+from defero.service.events import KINDS, HookFailed, HookSent, StudioFailed, StudioReached, StudioReady
+from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, Record
+from defero.service.flow.team import Shelf, load_team
 from defero.service.office import Office
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
 from defero.service.store.database import Database
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import fold_log, read_views
+from defero.service.web.app import make_site
 
 EXPERTS = ["dr_a", "dr_b", "dr_c", "dr_d"]
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))
@@ -189,8 +187,8 @@ def connections(work):
     hook = work.send("POST", "/v1/webhooks", {"url": "https://hooks.example/a", "kinds": ["settled", "asked"]})["hook"]
     other = work.send("POST", "/v1/webhooks", {"url": "https://hooks.example/b", "kinds": ["outcome"]})["hook"]
     work.send("DELETE", f"/v1/webhooks/{other}")
-    office.do(RecordDelivery(HookSent(hook=hook, upto=200)))
-    office.do(RecordDelivery(HookFailed(hook=hook, status=500, retry_at=now() + 4)))
+    office.do(Record(HookSent(hook=hook, upto=200)))
+    office.do(Record(HookFailed(hook=hook, status=500, retry_at=now() + 4)))
     model = {"url": "https://models.example/v1", "model": "llama", "per_call": 0.01, "most_per_day": 2, "within": 300}
     work.send("PUT", "/v1/language-models/p4", model)
     calls = [step["case"] for _ in range(6) for step in work.add(5) if step["person"] == "p4"]
@@ -199,14 +197,14 @@ def connections(work):
     office.do(FailCall(calls[0], "p4", 1, 429, now() + 5, "busy"))
     now.now += 10
     office.do(BeginCall(calls[0], "p4"))
-    office.do(EndCall(calls[0], "p4", 2, Heard("sick", seconds=1.5, price=0.01, tokens_in=80, tokens_out=2)))
+    office.do(EndCall(calls[0], "p4", 2, CallResult("sick", seconds=1.5, price=0.01, tokens_in=80, tokens_out=2)))
     now.now += 10
     office.do(BeginCall(calls[1], "p4"))  # under way
     studio = {"url": "https://studio.example", "people": {"p3": "cem@clinic.example"}, "key_variable": "DEFERO_KEY_S"}
     link = work.send("PUT", "/v1/label-studio", studio)["link"]
-    office.do(RecordStudio(StudioReady(link=link, project=7, webhook=True)))
-    office.do(RecordStudio(StudioFailed(link=link, status=502, retry_at=now() + 3)))
-    office.do(RecordStudio(StudioReached(link=link)))
+    office.do(Record(StudioReady(link=link, project=7, webhook=True)))
+    office.do(Record(StudioFailed(link=link, status=502, retry_at=now() + 3)))
+    office.do(Record(StudioReached(link=link)))
 
 
 def plain(ledger):

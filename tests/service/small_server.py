@@ -9,10 +9,10 @@ import sys
 import uvicorn
 from small_team import SmallShelf, small_team
 
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.api.app import make_app
+from defero.service.access import RateLimit
 from defero.service.office import Office
+from defero.service.serve import Shell
+from defero.service.web.app import make_app
 
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))
 

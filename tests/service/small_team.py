@@ -6,10 +6,11 @@ import numpy as np
 
 from defero import Team
 from defero.service.flow.cases import AddCases
-from defero.service.flow.command import Request, Round, do_all
-from defero.service.flow.team import WorkingTeam
-from defero.service.flow.terms import Shelf, with_people
-from defero.service.views.ledger import Ledger
+from defero.service.flow.command import Round, do_all
+from defero.service.flow.settings import with_people
+from defero.service.flow.team import Shelf, WorkingTeam
+from defero.service.store.contents import Request
+from defero.service.views import Ledger
 
 NAMES = ("ann", "bob", "cem")
 UNSURE = [0.5, 0.9, 0.8, 0.7]

@@ -7,11 +7,9 @@ import logging
 import pytest
 from small_team import SURE, UNSURE, add_cases
 
-from defero.service.access.roles import RateLimit
-from defero.service.access.tokens import CSRF_HEADER, PREFIX, SESSION_COOKIE, csrf_token, sign
-from defero.service.flow.answers import Skip
-from defero.service.flow.cases import EraseCase
-from defero.service.flow.people import ErasePerson
+from defero.service.access import CSRF_HEADER, PREFIX, SESSION_COOKIE, RateLimit, csrf_token, sign
+from defero.service.flow.cases import EraseCase, Skip
+from defero.service.flow.settings import ErasePerson
 from defero.service.store.log import CASES, METADATA, NOTES
 
 

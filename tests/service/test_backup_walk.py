@@ -16,8 +16,7 @@ from small_team import SURE, UNSURE, small_team
 from sqlalchemy import text
 
 from defero.client import Client, ServiceError
-from defero.service.office import Office
-from defero.service.people import add_with_token
+from defero.service.office import Office, add_with_token
 from defero.service.store.database import Database
 from defero.service.store.saved_views import fold_log, read_views
 

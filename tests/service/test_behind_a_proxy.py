@@ -9,11 +9,10 @@ from small_team import small_team
 from starlette.testclient import TestClient
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_link
+from defero.service.access import RateLimit, issue_link
 from defero.service.office import Office
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
+from defero.service.web.app import make_site
 
 CONF = (Path(__file__).parents[2] / "deploy" / "nginx.conf").read_text()
 FORWARDED = {"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.7"}

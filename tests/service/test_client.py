@@ -8,11 +8,11 @@ import pytest
 import uvicorn
 from small_team import SURE, UNSURE
 
-from defero.client import Client, LabelStudio, LanguageModel, ServiceError
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app
-from defero.service.flow.people import AddPerson
+from defero.client import Client, ServiceError
+from defero.service.access import issue_token
+from defero.service.flow.settings import AddPerson
+from defero.service.serve import Shell
+from defero.service.web.app import make_app
 
 
 @pytest.fixture
@@ -70,14 +70,10 @@ def test_the_client_sets_and_ends_a_language_model(url, office):
     with office.database.write() as connection:
         token = issue_token(connection, person, now=office.clock())
     with Client(url, token) as client:
-        model = LanguageModel("p1", "http://127.0.0.1:9/v1", "m", classes=("ill",), options={"temperature": 0})
-        shown = client.set_language_model(model)
-        assert (shown.classes, shown.options, shown.failures, shown.key_is_set) == (
-            ("ill",),
-            {"temperature": 0},
-            0,
-            True,
-        )
+        terms = {"classes": ["ill"], "options": {"temperature": 0}}
+        shown = client.set_language_model("p1", url="http://127.0.0.1:9/v1", model="m", **terms)
+        assert terms.items() <= shown.items()
+        assert (shown["person"], shown["failures"], shown["key_is_set"]) == ("p1", 0, True)
         assert client.language_models() == [shown]
         client.end_language_model("p1")
         assert client.language_models() == []
@@ -90,10 +86,11 @@ def test_the_client_sets_and_ends_label_studio(url, office):
     with office.database.write() as connection:
         token = issue_token(connection, person, now=office.clock())
     with Client(url, token) as client:
-        studio = LabelStudio("http://127.0.0.1:9", {"p1": "Ann@a.example", "p2": None}, unknown="assigned")
-        assert len(client.set_label_studio(studio)) > 30
+        people = {"p1": "Ann@a.example", "p2": None}
+        assert len(client.set_label_studio(url="http://127.0.0.1:9", people=people, unknown="assigned")) > 30
         shown = client.label_studio()
-        assert (shown.people, shown.unknown, shown.ready) == ({"p1": "ann@a.example", "p2": None}, "assigned", False)
+        assert shown["people"] == {"p1": "ann@a.example", "p2": None}
+        assert (shown["unknown"], shown["ready"]) == ("assigned", False)
         client.end_label_studio()
         with pytest.raises(ServiceError, match="404"):
             client.label_studio()

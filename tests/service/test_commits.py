@@ -8,11 +8,11 @@ import pytest
 from small_team import SURE, UNSURE, add_cases
 from sqlalchemy.exc import OperationalError
 
-from defero.service.api import requests
+from defero.service import InDoubt
 from defero.service.flow.cases import GiveOutcomes
-from defero.service.flow.people import AddPerson
-from defero.service.problems import InDoubt
+from defero.service.flow.settings import AddPerson
 from defero.service.store.log import read_log
+from defero.service.web import requests
 
 
 def lost():
@@ -109,7 +109,7 @@ def test_a_database_that_is_away_is_asked_once_for_all_who_wait(office, wire):
 
 
 def test_a_commit_is_about_a_limited_number_of_cases(office, monkeypatch):
-    monkeypatch.setattr("defero.service.store.writer.MOST_CASES", 5)
+    monkeypatch.setattr("defero.service.flow.writer.MOST_CASES", 5)
     jobs = [(GiveOutcomes([(f"c{n}", "ill")] * 3, "p1"), None) for n in range(4)]
     for job in jobs[1:]:
         office.writer._jobs.put(job)

@@ -7,16 +7,17 @@ import pytest
 from browsing import Page, Person
 from small_team import UNSURE, add_cases
 
-from defero.service.access.shell import Shell
+from conftest import app_on
+from defero.service import Problem
 from defero.service.events import StudioFailed
-from defero.service.flow.connections import BeginCall, EndCall, FailCall, Heard, RecordStudio
-from defero.service.flow.people import AddPerson
-from defero.service.pages import site
-from defero.service.pages.forms import model_fields_of, model_of, studio_fields_of, studio_of
-from defero.service.problems import Problem
+from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, Record
+from defero.service.flow.settings import AddPerson
+from defero.service.serve import Shell
 from defero.service.store.contents import read_addresses
 from defero.service.store.saved_views import fold_log, read_hooks, read_language_models, read_studio, read_views
-from defero.service.views.connections import LanguageModel, Studio
+from defero.service.views.connections import CalledModel, Studio
+from defero.service.web import app as site
+from defero.service.web.requests import model_fields_of, model_of, studio_fields_of, studio_of
 
 PAGE = "/console/connections"
 MODEL = {
@@ -37,7 +38,7 @@ MODEL = {
 def lead(office):
     office.writer.start()  # no caller, no courier: what happens is what a test does
     office.do(AddPerson("boss", "lead", "system"))  # p4
-    return Person(Shell(site.make_site(office)), office, "p4")
+    return Person(Shell(app_on(office, site.make_site)), office, "p4")
 
 
 def words(text):
@@ -80,7 +81,7 @@ def test_calls_prices_failures_and_what_waits_are_shown(office, lead, clock, mon
     send(lead, "language-models", **MODEL)
     cases = [one["case"] for one in office.do(add_cases(office.team, [UNSURE] * 3))["cases"]]
     assert office.do(BeginCall(cases[0], "p1")) == 1
-    office.do(EndCall(cases[0], "p1", 1, Heard("ill", seconds=2.0, price=0.25, tokens_in=9, tokens_out=1)))
+    office.do(EndCall(cases[0], "p1", 1, CallResult("ill", seconds=2.0, price=0.25, tokens_in=9, tokens_out=1)))
     clock.now += 90
     assert office.do(BeginCall(cases[1], "p1")) == 1
     office.do(FailCall(cases[1], "p1", 1, 401, clock.now + 5, "HTTP status 401"))
@@ -110,7 +111,7 @@ def test_experts_answer_in_label_studio(office, lead, clock, monkeypatch):
         studio, addresses = read_studio(connection), read_addresses(connection)
     assert (studio.people, studio.poll, studio.title, addresses) == (("p1",), 20.0, "defero", {"p1": "ann@a.example"})
     office.do(add_cases(office.team, [UNSURE] * 2))
-    office.do(RecordStudio(StudioFailed(link=studio.link, status=0, retry_at=clock.now + 300)))
+    office.do(Record(StudioFailed(link=studio.link, status=0, retry_at=clock.now + 300)))
     shown = words(lead.page(PAGE))
     for phrase in (
         "ann answers in",
@@ -188,15 +189,16 @@ def test_every_field_has_a_name(lead):
 
 
 def test_forms_and_what_they_set_are_the_same():
-    model = LanguageModel(
-        "p1", "https://a.example/v1", "m", prompt="{a}", classes=("ill",), per_minute=7, options={"n": 1}
-    )
+    terms = {"prompt": "{a}", "classes": ("ill",), "per_minute": 7, "options": {"n": 1}}
+    model = CalledModel(person="p1", url="https://a.example/v1", model="m", **terms)
     body = model_of(model_fields_of(model), ["ill", "well"])
-    assert LanguageModel.from_dict({**body.model_dump(), "person": "p1"}) == model
-    studio = Studio("s1", "https://b.example", people=("p1", "p2"), key_variable="DEFERO_KEY_B", project=4, poll=9.0)
+    assert CalledModel(**body.model_dump(), person="p1") == model
+    studio = Studio(
+        link="s1", url="https://b.example", people=("p1", "p2"), key_variable="DEFERO_KEY_B", project=4, poll=9.0
+    )
     terms = studio_of(studio_fields_of(studio, {"p1": "ann@a.example"})).model_dump()
     assert terms.pop("people") == {"p1": "ann@a.example", "p2": None}
-    assert Studio.from_dict({**terms, "people": ["p1", "p2"], "link": "s1"}) == studio
+    assert Studio(**terms, people=("p1", "p2"), link="s1") == studio
     with pytest.raises(Problem, match="tick"):
         studio_of({"url": "https://b.example"})
 
@@ -207,7 +209,7 @@ def test_money_that_is_spent_for_today_is_told(office, lead, clock):
     assert office.do(BeginCall(case, "p1")) == 1
     told = "It may cost 0.25 a day, and 0.25 is paid: its questions go to somebody else until tomorrow (UTC)."
     assert told not in words(lead.page(PAGE))
-    office.do(EndCall(case, "p1", 1, Heard("ill", seconds=2.0, price=0.25)))
+    office.do(EndCall(case, "p1", 1, CallResult("ill", seconds=2.0, price=0.25)))
     assert told in words(lead.page(PAGE))
     clock.now += 86_400
     assert told not in words(lead.page(PAGE))

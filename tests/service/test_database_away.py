@@ -7,8 +7,8 @@ from sqlalchemy.exc import OperationalError, TimeoutError
 from starlette.testclient import TestClient
 
 from conftest import Clients
-from defero.service.access.shell import Shell
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
+from defero.service.web.app import make_site
 
 
 @pytest.fixture

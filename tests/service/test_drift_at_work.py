@@ -5,11 +5,10 @@ import pytest
 from small_team import UNSURE, World, add_cases
 
 from defero.core.scores import Scores
-from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.cases import ActOnDrift, GiveOutcomes
+from defero.service import Problem
+from defero.service.flow.cases import ActOnDrift, GiveAnswer, GiveOutcomes
+from defero.service.flow.settings import ChangePolicy
 from defero.service.flow.steps import corrected_scores
-from defero.service.flow.terms import ChangePolicy
-from defero.service.problems import Problem
 from defero.service.store.saved_views import fold_log, read_views
 
 ONLY_ANN = [0.5, 0.95, 0.5, 0.5]

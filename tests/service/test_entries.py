@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.service.events import Entry
-from defero.service.events.facts import KINDS
+from defero.service.events import KINDS, Entry
 
 VALUES = {
     "str": st.text(max_size=8),

@@ -5,8 +5,8 @@ import json
 import pytest
 from example_run import FILE, run_all
 
-from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
-from defero.service.api.app import make_app
+from defero.service.access import ALLOWED, OPEN, WITH_SECRET
+from defero.service.web.app import make_app
 
 
 @pytest.fixture(scope="module")

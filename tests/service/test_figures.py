@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.judge.intervals import wilson_interval
-from defero.service.views.kept import MILLION, Kept
+from defero.service.views.promises import MILLION, Kept
 from defero.service.views.tallies import TEAM, Period, flow, flow_by_day, mean_wait, person_figures, sums_of
 
 DAYS = ["2026-11-14", "2026-11-15", "2026-11-16"]

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_team import SURE, UNSURE, World, add_cases
 
-from defero.service.flow.answers import Expire, GiveAnswer, Skip
-from defero.service.flow.cases import EraseCase, GiveOutcomes
-from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson
-from defero.service.flow.terms import ChangePolicy
-from defero.service.problems import Problem
-from defero.service.views.kept import MILLION
+from defero.service import Problem
+from defero.service.flow.cases import EraseCase, Expire, GiveAnswer, GiveOutcomes, Skip
+from defero.service.flow.settings import AddPerson, ChangePerson, ChangePolicy, ErasePerson
+from defero.service.views.promises import MILLION
 
 PROBABILITY = st.floats(0.02, 0.98)
 ROWS = st.lists(st.tuples(*[PROBABILITY] * 4), min_size=1, max_size=12)

@@ -16,9 +16,8 @@ from postgres import binaries, free_port, running_postgres
 from small_team import small_team
 from study_results import write_study
 
-from defero.service.flow.people import ChangePerson
-from defero.service.office import Office
-from defero.service.people import add_with_token
+from defero.service.flow.settings import ChangePerson
+from defero.service.office import Office, add_with_token
 from defero.service.store.database import Database, durability
 
 KILLS = int(os.environ.get("DEFERO_KILLS", "200"))

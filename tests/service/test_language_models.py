@@ -12,18 +12,17 @@ from small_team import SURE, UNSURE, add_cases, small_team
 from sqlalchemy import select
 from stub_server import stub_server
 
+from defero.service import Problem
 from defero.service.events import CallBegun, Entry, LanguageModelSet
-from defero.service.flow.answers import Expire
-from defero.service.flow.cases import EraseCase
+from defero.service.flow.cases import EraseCase, Expire
 from defero.service.flow.connections import LEASE, EndLanguageModel, SetLanguageModel
 from defero.service.office import Office
 from defero.service.outward.language_models import Callers
 from defero.service.outward.requesting import send
-from defero.service.problems import Problem
 from defero.service.store.contents import read_notes
 from defero.service.store.log import METADATA, of_cases, read_log
 from defero.service.store.saved_views import fold_log, read_cases, read_views
-from defero.service.views.connections import LanguageModel, apply_call
+from defero.service.views.connections import CalledModel, apply_call
 
 KEY = "sk-very-secret"
 ANN = "p1"
@@ -435,7 +434,7 @@ def test_no_minute_has_more_calls_than_allowed(per_minute, waits):
 
 
 def test_the_pace_is_reached():
-    models = {ANN: LanguageModel(ANN, "http://a", "m", per_minute=120)}
+    models = {ANN: CalledModel(person=ANN, url="http://a", model="m", per_minute=120)}
     made = 0
     for tick in range(4 * 600):  # ten minutes of a quarter of a second
         while models[ANN].may_call(tick / 4):

@@ -22,8 +22,7 @@ from study_results import write_study
 from defero.client import Client
 from defero.service.events import Answered, CallBegun, CallEnded
 from defero.service.flow.connections import LEASE, SetLanguageModel
-from defero.service.office import Office
-from defero.service.people import add_with_token
+from defero.service.office import Office, add_with_token
 from defero.service.store.database import Database
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import fold_log, read_views

@@ -10,21 +10,20 @@ from hypothesis import strategies as st
 from small_team import SURE, UNSURE, Clock, add_cases, small_team
 from test_models import other_team
 
-from conftest import FREE
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.flow import terms
-from defero.service.flow.answers import GiveAnswer, Undo
-from defero.service.flow.cases import GiveOutcomes
-from defero.service.flow.people import AddPerson
-from defero.service.flow.terms import Shelf
+from conftest import FREE, app_on
+from defero.service import Problem
+from defero.service.access import RateLimit
+from defero.service.flow import team as teams
+from defero.service.flow.cases import GiveAnswer, GiveOutcomes, Undo
+from defero.service.flow.settings import AddPerson
+from defero.service.flow.team import Shelf
 from defero.service.office import Office
-from defero.service.pages import site
-from defero.service.pages.forms import MOST_CLASSES, fields_of, n_rules, policy_of
-from defero.service.pages.policy import changes
-from defero.service.problems import Problem
+from defero.service.serve import Shell
 from defero.service.store.saved_views import fold_log, open_ledger, read_views
-from defero.service.views.policy import ASKING, MODES, ON_DRIFT, SHADOW_ANSWERS, Policy, Rule
+from defero.service.views.policy import ASKING, MODES, ON_DRIFT, SHADOW_ANSWERS, Policy, PolicyRule
+from defero.service.web import app as site
+from defero.service.web.requests import MOST_CLASSES, fields_of, n_rules, policy_of
+from defero.service.web.terms import changes
 
 POLICY, MODELS = "/console/policy", "/console/models"
 ONLY_ANN = [0.5, 0.95, 0.5, 0.5]
@@ -36,7 +35,7 @@ def shelf(tmp_path, monkeypatch):
     folder = tmp_path / "models"
     (folder / "next").mkdir(parents=True)
     (folder / "next" / "model.json").write_text("{}")
-    monkeypatch.setattr(terms, "load_team", lambda path, text_encoder: other_team())
+    monkeypatch.setattr(teams, "load_team", lambda path, text_encoder: other_team())
     return Shelf(folder)
 
 
@@ -53,7 +52,7 @@ def office(tmp_path, shelf):
 
 @pytest.fixture
 def lead(office):
-    return Person(Shell(site.make_site(office)), office, "p4")
+    return Person(Shell(app_on(office, site.make_site)), office, "p4")
 
 
 def play(office, row, *, answer, outcome, times):
@@ -131,7 +130,7 @@ def test_a_policy_is_previewed_saved_and_rolled_back(office, lead):
     assert lead.send(POLICY, on=POLICY, **fields).headers["location"] == f"{POLICY}?saved=1"
     policy = policy_now(office)
     assert (policy.fees, policy.capacity, policy.asking) == ({"p1": 30.0}, {"p2": 5}, "one")
-    assert (policy.rules, policy.cost_matrix) == ((Rule("ask", label="ill"),), {"ill": {"well": 300.0}})
+    assert (policy.rules, policy.cost_matrix) == ((PolicyRule(do="ask", label="ill"),), {"ill": {"well": 300.0}})
     page = words(lead.page(POLICY + "?saved=1"))
     assert "Version 1 holds from now on" in page
     assert "fee of ann: none, now 30.00" in page
@@ -146,8 +145,8 @@ def test_a_policy_is_previewed_saved_and_rolled_back(office, lead):
 
 WRONG = [
     ({"error_cost": "much"}, "error_cost"),
-    ({"fee_p1": "-1"}, "fees.p1"),
-    ({"fee_p1": "nan"}, "fees.p1"),
+    ({"fee_p1": "-1"}, "fees of p1"),
+    ({"fee_p1": "nan"}, "fees of p1"),
     ({"capacity_p1": "2.5"}, "capacity of p1"),
     ({"capacity_p1": "inf"}, "capacity of p1"),
     ({"explore": "70"}, "explore"),
@@ -246,9 +245,9 @@ def test_what_is_taken_back_is_not_counted_as_waiting(office, lead):
 money = st.integers(0, 10**6).map(lambda cents: cents / 100)
 people = st.sampled_from(["p1", "p2", "p3"])
 rules = st.one_of(
-    st.builds(Rule, do=st.just("ask"), label=st.sampled_from(CLASSES)),
-    st.builds(Rule, do=st.just("ask"), column=st.just("x3"), equals=st.sampled_from(["0.7", "arm", None])),
-    st.builds(Rule, do=st.just("never_ask"), person=people, label=st.sampled_from([None, *CLASSES])),
+    st.builds(PolicyRule, do=st.just("ask"), label=st.sampled_from(CLASSES)),
+    st.builds(PolicyRule, do=st.just("ask"), column=st.just("x3"), equals=st.sampled_from(["0.7", "arm", None])),
+    st.builds(PolicyRule, do=st.just("never_ask"), person=people, label=st.sampled_from([None, *CLASSES])),
 )
 policies = st.builds(
     Policy,

@@ -8,16 +8,15 @@ from starlette.testclient import TestClient
 from conftest import FREE, Clients
 from defero import Team
 from defero.data.fingerprint import row_fingerprints
-from defero.service.access.roles import RateLimit
-from defero.service.api.app import make_app
+from defero.service import Problem
+from defero.service.access import RateLimit
 from defero.service.events import ModelLoaded
-from defero.service.flow import terms
-from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.team import WorkingTeam
-from defero.service.flow.terms import Shelf
+from defero.service.flow import team as teams
+from defero.service.flow.cases import GiveAnswer
+from defero.service.flow.team import Shelf, WorkingTeam
 from defero.service.office import Office
-from defero.service.problems import Problem
 from defero.service.store.saved_views import fold_log, read_views
+from defero.service.web.app import make_app
 
 
 def other_team(*, names=("ann", "bob", "dot"), classes=("ill", "well")):
@@ -39,7 +38,7 @@ def shelf(tmp_path, monkeypatch):
     (tmp_path / "outside").mkdir()
     (folder / "link").symlink_to(tmp_path / "outside")
     made = {"next": other_team(), "strange": other_team(classes=("dead", "ill"))}
-    monkeypatch.setattr(terms, "load_team", lambda path, text_encoder: made[path.name])
+    monkeypatch.setattr(teams, "load_team", lambda path, text_encoder: made[path.name])
     return Shelf(folder)
 
 
@@ -150,13 +149,13 @@ def test_a_case_that_the_new_model_cannot_read_gets_the_answer_of_its_last_step(
 
 def test_a_model_is_read_once_and_never_by_a_commit(clients, shelf, monkeypatch):
     read = []
-    load = terms.load_team
+    load = teams.load_team
 
     def load_and_count(path, text_encoder):
         read.append(path.name)
         return load(path, text_encoder)
 
-    monkeypatch.setattr(terms, "load_team", load_and_count)
+    monkeypatch.setattr(teams, "load_team", load_and_count)
     assert clients.call("boss", "POST", "/v1/models", json={"folder": "next"}).status_code == 200
     clients.add(UNSURE)
     assert clients.call("boss", "GET", "/v1/models/comparison").status_code == 200
@@ -172,7 +171,7 @@ def test_only_the_models_used_last_stay_in_memory(tmp_path, monkeypatch):
         loaded.append(path.name)
         return WorkingTeam(other_team().router, path.name)
 
-    monkeypatch.setattr(terms, "load_team", load)
+    monkeypatch.setattr(teams, "load_team", load)
     names = [f"m{number}" for number in range(6)]
     for name in names:
         (tmp_path / name).mkdir()
@@ -185,6 +184,6 @@ def test_only_the_models_used_last_stay_in_memory(tmp_path, monkeypatch):
         shelf.team(facts[name])
         shelf.team(facts["m0"])  # used again and again: it stays
     assert loaded == names
-    assert set(shelf.teams) == {first.version, "m0", *names[-terms.MOST_LOADED + 1 :]}
+    assert set(shelf.teams) == {first.version, "m0", *names[-teams.MOST_LOADED + 1 :]}
     assert shelf.team(facts["m1"]).version == "m1"  # loaded again
     assert loaded == [*names, "m1"]

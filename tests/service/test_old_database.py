@@ -14,16 +14,15 @@ from record_office import FREE, fit, line_of, plain
 from small_team import Clock
 from starlette.testclient import TestClient
 
-from defero.service.access.roles import ALLOWED, PAGES, RateLimit
-from defero.service.access.shell import Shell
+from defero.service.access import ALLOWED, PAGES, RateLimit
 from defero.service.events import Entry
-from defero.service.flow.team import load_team
-from defero.service.flow.terms import Shelf
+from defero.service.flow.team import Shelf, load_team
 from defero.service.office import Office
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
 from defero.service.store.database import Database, migrate
 from defero.service.store.log import append, read_log
 from defero.service.store.saved_views import fold_log, read_views, rebuild
+from defero.service.web.app import make_site
 
 FROZEN = Path(__file__).parent / "frozen"
 FACTS = json.loads((FROZEN / "facts.json").read_text())

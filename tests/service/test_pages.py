@@ -7,14 +7,13 @@ import pytest
 from browsing import Page, Person, without_tokens
 from small_team import SURE, UNSURE, add_cases
 
-from defero.service.access.roles import OPEN_PAGES, PAGES
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import revoke_tokens
-from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.cases import GiveOutcomes
-from defero.service.flow.people import AddPerson, ChangePerson
-from defero.service.pages import site
-from defero.service.pages.console import PANELS
+from conftest import app_on
+from defero.service.access import OPEN_PAGES, PAGES, revoke_tokens
+from defero.service.flow.cases import GiveAnswer, GiveOutcomes
+from defero.service.flow.settings import AddPerson, ChangePerson
+from defero.service.serve import Shell
+from defero.service.web import app as site
+from defero.service.web.console import PANELS
 
 OTHER_ANSWER_FIRST = [0.5, 0.75, 0.75, 0.75]
 FORMS = {
@@ -44,7 +43,7 @@ def app(office):
     office.start()
     office.do(AddPerson("boss", "lead", "system"))  # p4
     office.do(AddPerson("robot", "machine", "system"))  # p5
-    return Shell(site.make_site(office))
+    return Shell(app_on(office, site.make_site))
 
 
 @pytest.fixture
@@ -62,7 +61,9 @@ def ask(office, *rows):
 
 
 def test_every_page_is_in_the_table():
-    routes = {f"{next(iter(route.methods - {'HEAD'}))} {route.path}" for one in site.ROUTERS for route in one.routes}
+    routes = {
+        f"{next(iter(route.methods - {'HEAD'}))} {route.path}" for one in site.PAGE_ROUTERS for route in one.routes
+    }
     assert routes == set(PAGES) | OPEN_PAGES
 
 

@@ -5,11 +5,11 @@ from browsing import Person, without_tokens
 from small_team import UNSURE, add_cases
 from starlette.testclient import TestClient
 
-from defero.service.access.roles import PAGES
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_link, issue_token
-from defero.service.flow.people import AddPerson
-from defero.service.pages import site
+from conftest import app_on
+from defero.service.access import PAGES, issue_link, issue_token
+from defero.service.flow.settings import AddPerson
+from defero.service.serve import Shell
+from defero.service.web import app as site
 
 OWN = ("POST /inbox/answer", "POST /inbox/skip", "POST /inbox/undo")
 """What an expert can do to a case that is theirs."""
@@ -19,7 +19,7 @@ OWN = ("POST /inbox/answer", "POST /inbox/skip", "POST /inbox/undo")
 def app(office):
     office.start()
     office.do(AddPerson("robot", "machine", "system"))  # p4
-    return Shell(site.make_site(office))
+    return Shell(app_on(office, site.make_site))
 
 
 def filled(path, case):

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from small_team import SURE, UNSURE, World
 
-from defero.core.errors import InputError
-from defero.service.flow.answers import GiveAnswer
-from defero.service.flow.cases import GiveOutcomes
-from defero.service.flow.terms import ChangePolicy
+from defero.service import Problem
+from defero.service.flow.cases import GiveAnswer, GiveOutcomes
+from defero.service.flow.settings import ChangePolicy
 from defero.service.flow.what_if import Past, preview, replay
-from defero.service.problems import Problem
 from defero.service.views.policy import Policy
 
 EVEN = [0.5, 0.8, 0.8, 0.8]
@@ -154,7 +152,7 @@ def test_a_preview_says_who_would_be_asked_and_leaves_everything_as_it_is():
     ],
 )
 def test_wrong_policies_are_refused(wrong):
-    with pytest.raises(InputError):
+    with pytest.raises(ValueError):
         Policy.from_dict(wrong, version=1)
 
 

@@ -16,14 +16,13 @@ from real_studio import VERSION, NotInstallableError, environment, running_studi
 from small_team import SURE, UNSURE, small_team
 from study_results import write_study
 
-from defero.client import Client, LabelStudio
-from defero.service.access.roles import RateLimit
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app
-from defero.service.flow.people import AddPerson
+from defero.client import Client
+from defero.service.access import RateLimit, issue_token
+from defero.service.flow.settings import AddPerson
 from defero.service.office import Office
+from defero.service.serve import Shell
 from defero.service.store.saved_views import fold_log, read_views
+from defero.service.web.app import make_app
 
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000.0, 1000000.0))
 SECONDS = 120
@@ -92,12 +91,12 @@ def test_a_team_answers_in_label_studio(studio, tmp_path, monkeypatch):
     database = str(tmp_path / "cases.sqlite")
     with served(database, port) as (client, office):
         office.do(AddPerson("robot", "machine", "system"))
-        wanted = LabelStudio(studio.url, people, callback=f"http://127.0.0.1:{port}", poll=86_400)
-        assert len(client.set_label_studio(wanted)) >= 40
+        wanted = {"url": studio.url, "people": people, "callback": f"http://127.0.0.1:{port}", "poll": 86_400}
+        assert len(client.set_label_studio(**wanted)) >= 40
         cases = [step.case for step in client.add([UNSURE] * 6 + [SURE])]
-        ready = until(lambda: (one := client.label_studio()).ready and one)
-        assert ready.webhook
-        project = ready.project
+        ready = until(lambda: (one := client.label_studio())["ready"] and one)
+        assert ready["webhook"]
+        project = ready["project"]
         tasks = until(lambda: (one := by_case(studio, project, "ann")) and len(one) == 6 and one)
         assert set(tasks) == set(cases[:6])
         tabs = studio.call("GET", f"/api/dm/views/?project={project}")

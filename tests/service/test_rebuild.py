@@ -6,10 +6,8 @@ from hypothesis import strategies as st
 from small_team import Clock, add_cases, small_team
 from sqlalchemy import text
 
-from defero.service.flow.answers import Expire, GiveAnswer, Skip
-from defero.service.flow.cases import EraseCase, GiveOutcomes
-from defero.service.flow.people import AddPerson, ChangePerson, ErasePerson
-from defero.service.flow.terms import ChangePolicy
+from defero.service.flow.cases import EraseCase, Expire, GiveAnswer, GiveOutcomes, Skip
+from defero.service.flow.settings import AddPerson, ChangePerson, ChangePolicy, ErasePerson
 from defero.service.office import Office
 from defero.service.store.saved_views import fold_log, read_views, rebuild
 

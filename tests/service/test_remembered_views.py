@@ -4,8 +4,7 @@ import pytest
 from small_team import UNSURE, add_cases, small_team
 from sqlalchemy import event
 
-from defero.service.flow.people import AddPerson, ChangePerson
-from defero.service.flow.terms import ChangePolicy
+from defero.service.flow.settings import AddPerson, ChangePerson, ChangePolicy
 from defero.service.office import Office
 
 

@@ -7,14 +7,23 @@ from fastapi import APIRouter
 from small_team import UNSURE
 from starlette.testclient import TestClient
 
-from defero.service.access.roles import ALLOWED, OPEN, ROUTES, WITH_SECRET
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import SESSION_COOKIE, issue_link, issue_session, issue_token, opened, revoke_tokens
-from defero.service.api.app import make_app
+from defero.service.access import (
+    ALLOWED,
+    OPEN,
+    ROUTES,
+    SESSION_COOKIE,
+    WITH_SECRET,
+    issue_link,
+    issue_session,
+    issue_token,
+    opened,
+    revoke_tokens,
+)
 from defero.service.events import PersonChanged
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
 from defero.service.store.contents import write_names
 from defero.service.store.saved_views import open_ledger, save_ledger
+from defero.service.web.app import make_app, make_site
 
 WHO = {"lead": "boss", "expert": "ann", "other expert": "bob", "machine": "robot", "nobody": None, "revoked": "revoked"}
 OTHERS = {"nobody": 401, "revoked": 401}

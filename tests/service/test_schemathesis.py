@@ -13,12 +13,11 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import positive_data_acceptance
 from small_team import SURE, UNSURE, add_cases, small_team
 
-from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET, RateLimit
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_token
-from defero.service.api.app import make_app
-from defero.service.flow.people import AddPerson
+from defero.service.access import ALLOWED, OPEN, WITH_SECRET, RateLimit, issue_token
+from defero.service.flow.settings import AddPerson
 from defero.service.office import Office
+from defero.service.serve import Shell
+from defero.service.web.app import make_app
 
 EXAMPLES = int(os.environ.get("DEFERO_EXAMPLES", "200"))
 FREE = dict.fromkeys(("lead", "expert", "machine", "nobody"), (1000000000.0, 1000000000.0))

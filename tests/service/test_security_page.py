@@ -6,13 +6,11 @@ from pathlib import Path
 
 from small_team import SURE, UNSURE, add_cases, small_team
 
-from defero.service.access.roles import RATES
-from defero.service.access.shell import MOST_BYTES
-from defero.service.access.tokens import DEFAULT_DAYS, REMEMBERED_SECONDS
-from defero.service.api.schemas import MOST_CASES
+from defero.service.access import DEFAULT_DAYS, RATES, REMEMBERED_SECONDS
 from defero.service.office import Office
-from defero.service.serve import LEAD_DAYS
+from defero.service.serve import LEAD_DAYS, MOST_BYTES
 from defero.service.store.saved_views import fold_log, read_views
+from defero.service.web.schemas import MOST_CASES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "howto" / "service_security.md").read_text()

@@ -9,7 +9,7 @@ from small_team import UNSURE
 from stub_server import stub_server
 from studio_stub import TOKEN, StudioStub
 
-from defero.service.access.roles import ALLOWED, OPEN, WITH_SECRET
+from defero.service.access import ALLOWED, OPEN, WITH_SECRET
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "service.md").read_text()
 
@@ -42,7 +42,7 @@ def test_the_client_code_runs(monkeypatch):
 
 def test_the_code_for_language_models_runs(clients, monkeypatch):
     monkeypatch.setenv("DEFERO_KEY_LLM", "sk-1")
-    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "LanguageModel" in block)
+    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "set_language_model" in block)
 
     def call(self, method, path, body=None, headers=None):
         reply = clients.call("boss", method, path, **({} if body is None else {"json": body}))
@@ -66,7 +66,7 @@ def test_the_code_for_language_models_runs(clients, monkeypatch):
 
 
 def test_the_code_for_label_studio_runs(clients, monkeypatch):
-    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "LabelStudio" in block)
+    code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "set_label_studio" in block)
 
     def call(self, method, path, body=None, headers=None):
         reply = clients.call("boss", method, path, **({} if body is None else {"json": body}))

@@ -25,7 +25,7 @@ CODE = """
 import json, sys
 from pathlib import Path
 from starlette.testclient import TestClient
-from defero.service.api.app import make_app
+from defero.service.web.app import make_app
 from defero.service.office import Office
 office = Office.open(Path("model"), "cases.sqlite")
 rows = json.loads(Path("rows.json").read_text())

@@ -8,8 +8,7 @@ from small_team import small_team
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import (
+from defero.service.access import (
     REMEMBERED_SECONDS,
     SESSION_COOKIE,
     forget_tokens,
@@ -23,8 +22,9 @@ from defero.service.access.tokens import (
     valid_tokens,
 )
 from defero.service.office import Office
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
 from defero.service.store.log import METADATA, TOKENS
+from defero.service.web.app import make_site
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from postgres import free_port
 from small_team import small_team
 from sqlalchemy.exc import IntegrityError
 
-from defero.service.access.shell import Shell
-from defero.service.access.tokens import issue_token
-from defero.service.flow.people import AddPerson
+from defero.service.access import issue_token
+from defero.service.flow.settings import AddPerson
 from defero.service.office import Office
-from defero.service.pages.site import make_site
+from defero.service.serve import Shell
+from defero.service.web.app import make_site
 
 SECRET = {"cases": [{"key": "patient-hidden", "features": [0.123454321, 0.9, 0.8, 0.7]}]}
 

@@ -9,9 +9,9 @@ from small_team import SURE, UNSURE, add_cases, small_team
 from sqlalchemy import select, text
 
 from defero.core.errors import InputError
-from defero.service.flow.answers import GiveAnswer
+from defero.service import Problem
+from defero.service.flow.cases import GiveAnswer
 from defero.service.office import Office
-from defero.service.problems import Problem
 from defero.service.store.database import Database, durability, migrate
 from defero.service.store.log import IDENTITIES, METADATA, TOKENS, read_log
 

@@ -4,9 +4,9 @@ import pytest
 from small_team import SURE
 from sqlalchemy import func, select
 
-from defero.service.store import sql_desk
+from defero.service.store import contents as sql_desk
+from defero.service.store.contents import KEPT_SECONDS, forget_requests
 from defero.service.store.log import REQUESTS
-from defero.service.store.sql_desk import KEPT_SECONDS, forget_requests
 
 
 def n_keys(office):

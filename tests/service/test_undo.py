@@ -3,10 +3,9 @@
 import pytest
 from small_team import UNSURE, World
 
-from defero.service.flow.answers import GiveAnswer, Undo
-from defero.service.flow.cases import GiveOutcomes
-from defero.service.problems import Problem
-from defero.service.views.ledger import Ledger
+from defero.service import Problem
+from defero.service.flow.cases import GiveAnswer, GiveOutcomes, Undo
+from defero.service.views import Ledger
 
 VERY_UNSURE = [0.5, 0.75, 0.75, 0.75]
 """Worth more than one question."""

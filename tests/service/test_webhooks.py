@@ -10,10 +10,10 @@ import pytest
 from pydantic import ValidationError
 from small_team import SURE, UNSURE
 
-from defero.service.api.schemas import HookIn
-from defero.service.outward.webhooks import Courier, post_once
+from defero.service.outward.requesting import Courier, post_once
 from defero.service.store.log import SECRETS
 from defero.service.store.saved_views import fold_log, read_views
+from defero.service.views.connections import HookIn
 
 
 class Receiver:

@@ -35,7 +35,7 @@ def add(
     defero people add triage-system --role machine --database defero-demo/model.sqlite
     """
     need_service()
-    from defero.service.people import add_with_token, link_of
+    from defero.service.office import add_with_token, link_of
 
     person, token = add_with_token(database, name, role, days=days, now=time.time())
     link = None if role == "machine" else url.rstrip("/") + link_of(database, person, days=days, now=time.time())
@@ -51,7 +51,7 @@ def add(
 def list_people(database: Where, as_json: AsJson = False) -> None:
     """Show everybody, and how many valid tokens they have."""
     need_service()
-    from defero.service.people import people_with_tokens
+    from defero.service.office import people_with_tokens
 
     people = people_with_tokens(database, now=time.time())
     if as_json:
@@ -66,7 +66,7 @@ def list_people(database: Where, as_json: AsJson = False) -> None:
 def revoke(name: Annotated[str, typer.Argument(help="Name or id.")], database: Where, as_json: AsJson = False) -> None:
     """Make every token of somebody invalid, and with them their links and sessions."""
     need_service()
-    from defero.service.people import revoke_all
+    from defero.service.office import revoke_all
 
     revoked = revoke_all(database, name, now=time.time())
     if as_json:

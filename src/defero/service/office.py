@@ -1,10 +1,14 @@
-"""Office: a running service without HTTP: database, writer, tokens, limits, and the clock of due questions."""
+"""Office: a running service without HTTP: database, writer, tokens, limits, and the clock of due questions.
+
+People are also added, linked and revoked from the command line, beside a running service, on its database.
+"""
 
 import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -13,23 +17,34 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from defero.core.errors import InputError
+from defero.core.wording import did_you_mean
 from defero.data.encoders.find import Encoder
-from defero.service.access.roles import RateLimit
-from defero.service.access.tokens import TokenBook, forget_tokens, issue_link, issue_token, signing_key
-from defero.service.flow.answers import Expire, gone_of
+from defero.service.access import (
+    RateLimit,
+    TokenBook,
+    forget_tokens,
+    issue_link,
+    issue_token,
+    revoke_tokens,
+    signing_key,
+    valid_tokens,
+)
+from defero.service.events import PersonChanged
+from defero.service.flow.cases import Expire, gone_of
 from defero.service.flow.command import Command, Round
-from defero.service.flow.people import AddPerson
-from defero.service.flow.team import WorkingTeam, load_team
-from defero.service.flow.terms import Shelf, with_people
+from defero.service.flow.settings import AddPerson, with_people
+from defero.service.flow.team import Shelf, WorkingTeam, load_team
+from defero.service.flow.writer import Writer
 from defero.service.outward.label_studio import StudioDesk
 from defero.service.outward.language_models import Callers
-from defero.service.outward.webhooks import Courier
-from defero.service.store.contents import read_names
-from defero.service.store.database import Database, migrate
+from defero.service.outward.requesting import Courier
+from defero.service.store.contents import SqlDesk, forget_requests, read_names, write_names
+from defero.service.store.database import Database, database_url, migrate
 from defero.service.store.log import read_log
 from defero.service.store.saved_views import open_ledger, read_people, save_ledger
-from defero.service.store.sql_desk import SqlDesk, forget_requests
-from defero.service.store.writer import Writer
+from defero.service.views import Ledger
+from defero.service.views.policy import ROLES
 
 LEAD = "lead"
 """Name of the lead who is there from the beginning."""
@@ -150,22 +165,18 @@ class Office:
 
     def first_lead(self) -> str:
         """Return the id of the first lead, who is added where there is none."""
-        with self.database.read() as connection:
-            people, names = read_people(connection), read_names(connection)
-        leads = [person for person, one in people.items() if one.role == "lead" and not one.removed]
+        ledger, names = self.views()
+        leads = [person for person, one in ledger.people.items() if one.role == "lead" and not one.removed]
         if not leads:
             taken = set(names.values())
             free = LEAD if LEAD not in taken else next(f"{LEAD} {n}" for n in count(2) if f"{LEAD} {n}" not in taken)
             leads = [self.do(AddPerson(free, "lead", SYSTEM))["person"]]
         return leads[0]
 
-    def person_named(self, name: str) -> str | None:
-        """Return the id of a person by name or id."""
+    def views(self) -> tuple[Ledger, dict[str, str]]:
+        """Return people, policy, model and connections as the log says now, and everybody's name by id."""
         with self.database.read() as connection:
-            people, names = read_people(connection), read_names(connection)
-        if name in people:
-            return name
-        return next((person for person, known in names.items() if known == name and person in people), None)
+            return open_ledger(connection, now=self.clock()), read_names(connection)
 
     def _repeat(
         self,
@@ -225,3 +236,70 @@ def _registered(connection: Connection, team: WorkingTeam, shelf: Shelf, *, now:
     save_ledger(connection, ledger)
     desk.flush()
     return known
+
+
+@contextmanager
+def _people_of(database: str, *, there: bool = True) -> Iterator[Connection]:
+    """Open the database of a service, which may run; `there`: a misspelt name must not make an empty one."""
+    url = database_url(database)
+    file = url.database if url.get_backend_name() == "sqlite" else None
+    if there and file is not None and not file.startswith("file:") and not Path(file).exists():
+        raise InputError(f": there is no file {file}; `defero serve` prints where cases are kept.", argument="database")
+    where = Database.connect(database)
+    try:
+        migrate(where)
+        with where.write() as connection:
+            yield connection
+    finally:
+        where.close()
+
+
+def add_with_token(database: str, name: str, role: str, *, days: float, now: float) -> tuple[str, str]:
+    """Return the id and a new token of a person, who is added if they are new."""
+    if role not in ROLES:
+        raise InputError(f"must be one of {', '.join(ROLES)}, got {role!r}.", argument="role")
+    if not name.strip() or not name.isprintable() or len(name) > 200:
+        raise InputError(f"must be a text of 1 to 200 printable characters, got {name!r:.40}.", argument="name")
+    with _people_of(database, there=False) as connection:
+        ledger, person = open_ledger(connection, now=now), _person(connection, name)
+        if person is None:
+            person = ledger.new_person()
+            write_names(connection, {person: name})
+            ledger.add(PersonChanged(person=person, change={"role": role}, by=SYSTEM))
+            save_ledger(connection, ledger)
+        elif ledger.people[person].role != role:
+            raise InputError(f"{name} is {ledger.people[person].role} already; choose another name.", argument="name")
+        elif ledger.people[person].removed:
+            raise InputError(f"{name} left the team; choose another name.", argument="name")
+        return person, issue_token(connection, person, now=now, days=days)
+
+
+def link_of(database: str, person: str, *, days: float, now: float) -> str:
+    """Return the path of a new link of a person, which opens their pages in a browser."""
+    with _people_of(database) as connection:
+        return issue_link(connection, signing_key(connection), person, now=now, days=days)
+
+
+def people_with_tokens(database: str, *, now: float) -> list[dict[str, Any]]:
+    """Return everybody, with the number of their valid tokens."""
+    with _people_of(database) as connection:
+        people, names, tokens = read_people(connection), read_names(connection), valid_tokens(connection, now=now)
+    return [
+        {**vars(one), "name": names.get(person, person), "tokens": len(tokens.get(person, ()))}
+        for person, one in people.items()
+    ]
+
+
+def revoke_all(database: str, name: str, *, now: float) -> int:
+    """Make every token of a person, by name or id, invalid; return how many there were."""
+    with _people_of(database) as connection:
+        person = _person(connection, name)
+        if person is None:
+            offer = did_you_mean(name, read_names(connection).values())
+            raise InputError(f": there is nobody called {name!r}{offer}", argument="name")
+        return revoke_tokens(connection, person, now=now)
+
+
+def _person(connection: Connection, name: str) -> str | None:
+    names = read_names(connection)
+    return name if name in names else next((person for person, known in names.items() if known == name), None)

@@ -1,78 +1,23 @@
 """Command: one request to change something; `do_all` does those that wait together, in one transaction."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from defero.core.labels import Labels
 from defero.core.scores import Scores
-from defero.service.events import Entry, Settled
-from defero.service.flow.steps import Batch, take_steps
-from defero.service.flow.team import Row, WorkingTeam
+from defero.service import Problem
+from defero.service.events import Entry, Row, Settled
+from defero.service.flow.steps import CaseBatch, take_steps
+from defero.service.flow.team import WorkingTeam
 from defero.service.flow.what_if import compare_new
-from defero.service.problems import Problem
+from defero.service.store.contents import SqlDesk
+from defero.service.views import Ledger
 from defero.service.views.cases import CaseState
-from defero.service.views.drift import MODEL
-from defero.service.views.ledger import Ledger
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request with an idempotency key that was done: the digest of its content, and the cases that came of it."""
-
-    digest: str
-    cases: tuple[str, ...]
-
-
-class Desk(Protocol):
-    """Contents of cases, names, notes and questions that are due; kept in the transaction of the ledger."""
-
-    def states(self, cases: Sequence[str]) -> dict[str, CaseState]:
-        """Return where some cases stand; those that do not exist are left out."""
-
-    def rows(self, cases: Sequence[str]) -> dict[str, Row]:
-        """Return the features of some cases; those that were erased are left out."""
-
-    def keep_rows(self, contents: Mapping[str, tuple[str | None, Row]]) -> None:
-        """Keep the key and the features of new cases."""
-
-    def names(self) -> dict[str, str]:
-        """Return everybody's name by id."""
-
-    def set_name(self, person: str, name: str) -> None:
-        """Set the name of a person."""
-
-    def set_addresses(self, addresses: Mapping[str, str]) -> None:
-        """Replace all e-mail addresses, by person."""
-
-    def forget_address(self, person: str) -> None:
-        """Remove the e-mail address of a person."""
-
-    def keep_note(self, entry: Entry, words: str) -> None:
-        """Keep what somebody wrote about a case."""
-
-    def erase_case(self, case: str) -> None:
-        """Remove the content of a case."""
-
-    def first_entries(self, cases: Iterable[str]) -> dict[str, list[Entry]]:
-        """Return what the log has of some cases, from the beginning."""
-
-    def history(self, case: str) -> list[Entry]:
-        """Return all entries about a case that are in the log."""
-
-    def open_questions(
-        self, *, due_before: float | None = None, person: str | None = None, people: Iterable[str] | None = None
-    ) -> list[str]:
-        """Return the cases whose question is due, or is with somebody; at most a thousand, the oldest first."""
-
-    def request(self, key: str) -> Request | None:
-        """Return the request of an idempotency key, if it was done before."""
-
-    def keep_request(self, key: str, digest: str, cases: Sequence[str]) -> None:
-        """Remember that a request is done."""
+from defero.service.views.promises import MODEL
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +57,7 @@ class Round:
     """
 
     ledger: Ledger
-    desk: Desk
+    desk: SqlDesk
     team: WorkingTeam
     candidate: WorkingTeam | None = None
     fresh: list[tuple[list[str], Scored]] = field(default_factory=list)
@@ -153,6 +98,19 @@ class Command(ABC):
 
 
 @dataclass
+class BringCases(Command):
+    """A request with new cases: `do_all` scores those of all commands together, and sets `scored`."""
+
+    keys: Sequence[str | None]
+    rows: Sequence[Row]
+    matrix: Any
+    prepared_by: str
+    request: str | None = None
+    digest: str = ""
+    scored: Scored | None = None
+
+
+@dataclass
 class CaseCommand(Command):
     """A request about one case."""
 
@@ -164,19 +122,9 @@ class CaseCommand(Command):
         return (self.case,)
 
 
-@runtime_checkable
-class BringsCases(Protocol):
-    """A command with new cases: `do_all` scores those of all commands together, and sets `scored`."""
-
-    rows: Sequence[Row]
-    matrix: Any
-    prepared_by: str
-    scored: Scored | None
-
-
 def do_all(work: Round, commands: Sequence[Command]) -> list[Any]:
     """Do commands in turn, take the next steps of all cases together, and return each reply or `Problem`."""
-    score_together(work.team, [command for command in commands if isinstance(command, BringsCases)])
+    score_together(work.team, [command for command in commands if isinstance(command, BringCases)])
     results: list[Any] = [None] * len(commands)
     for place, command in enumerate(commands):
         try:
@@ -190,7 +138,7 @@ def do_all(work: Round, commands: Sequence[Command]) -> list[Any]:
     ]
 
 
-def score_together(team: WorkingTeam, commands: Sequence[BringsCases]) -> None:
+def score_together(team: WorkingTeam, commands: Sequence[BringCases]) -> None:
     """Score the new cases of all commands in one call, and give each command its part."""
     if not commands:
         return
@@ -220,7 +168,7 @@ def step_cases(work: Round) -> None:
     if known:
         matrix = work.team.matrix([contents[case] for case in known])
         scores = work.team.router.score_features(matrix)
-        batch = Batch([states[case] for case in known], matrix, scores, [contents[case] for case in known])
+        batch = CaseBatch([states[case] for case in known], matrix, scores, [contents[case] for case in known])
         take_steps(work.ledger, work.team, batch)
     if work.fresh:
         new = [states[case] for cases, _ in work.fresh for case in cases]
@@ -229,7 +177,7 @@ def step_cases(work: Round) -> None:
         if len(new) < len(features):  # some requests were refused, or done before
             rows = np.concatenate([np.arange(len(features))[scored.rows] for _, scored in work.fresh])
             features, scores, rows_in = features[rows], scores.take(rows), [whole.contents[row] for row in rows]
-        take_steps(work.ledger, work.team, Batch(new, features, scores, rows_in))
+        take_steps(work.ledger, work.team, CaseBatch(new, features, scores, rows_in))
         if work.candidate is not None:
             compare_new(work.ledger, work.candidate, [state.case for state in new], rows_in)
     work.waiting.clear()

@@ -8,26 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from defero.core.wording import money
-from defero.service.events import (
-    CallBegun,
-    CallEnded,
-    CallFailed,
-    HookChanged,
-    HookFailed,
-    HookSent,
-    Label,
-    LanguageModelSet,
-    StudioChanged,
-    StudioFailed,
-    StudioReached,
-    StudioReady,
-)
-from defero.service.flow.answers import GiveAnswer, Skip
+from defero.service import Problem, events
+from defero.service.flow.cases import GiveAnswer, Skip
 from defero.service.flow.command import CaseCommand, Command, Round
-from defero.service.flow.people import person_of
-from defero.service.problems import Problem
+from defero.service.flow.settings import person_of
 from defero.service.views.cases import CaseState
-from defero.service.views.connections import LanguageModel
+from defero.service.views.connections import CalledModel
 
 MOST_HOOKS = 20
 
@@ -45,7 +31,7 @@ class SetHook(Command):
         """Record it."""
         if len(work.ledger.hooks) >= MOST_HOOKS:
             raise Problem(409, f"There are {MOST_HOOKS} webhooks already; end one first.")
-        work.ledger.add(HookChanged(hook=self.hook, url=self.url, kinds=self.kinds, by=self.by))
+        work.ledger.add(events.HookChanged(hook=self.hook, url=self.url, kinds=self.kinds, by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return the webhook."""
@@ -63,23 +49,11 @@ class EndHook(Command):
         """Record it."""
         if self.hook not in work.ledger.hooks:
             raise Problem(404, "There is no such webhook.", hook=self.hook)
-        work.ledger.add(HookChanged(hook=self.hook, url="", kinds=(), by=self.by))
+        work.ledger.add(events.HookChanged(hook=self.hook, url="", kinds=(), by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return that it is done."""
         return {"hook": self.hook, "ended": True}
-
-
-@dataclass
-class RecordDelivery(Command):
-    """What became of a delivery; nothing where the webhook ended meanwhile."""
-
-    result: HookSent | HookFailed
-
-    def begin(self, work: Round) -> None:
-        """Record it."""
-        if self.result.hook in work.ledger.hooks:
-            work.ledger.add(self.result)
 
 
 @dataclass
@@ -110,7 +84,7 @@ class SetStudio(Command):
         before = work.ledger.studio
         link = self.link if before is None else before.link
         work.desk.set_addresses(self.addresses)
-        work.ledger.add(StudioChanged(link=link, terms=self.terms, by=self.by))
+        work.ledger.add(events.StudioChanged(link=link, terms=self.terms, by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return the project."""
@@ -129,7 +103,7 @@ class EndStudio(Command):
         if work.ledger.studio is None:
             raise Problem(404, "There is no project of Label Studio.")
         work.desk.set_addresses({})
-        work.ledger.add(StudioChanged(link=work.ledger.studio.link, by=self.by))
+        work.ledger.add(events.StudioChanged(link=work.ledger.studio.link, by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return that it is done."""
@@ -137,14 +111,16 @@ class EndStudio(Command):
 
 
 @dataclass
-class RecordStudio(Command):
-    """What became of our requests; nothing where the project ended or changed meanwhile."""
+class Record(Command):
+    """What became of our requests; nothing where the webhook or the project ended or changed meanwhile."""
 
-    result: StudioReady | StudioFailed | StudioReached
+    result: events.HookSent | events.HookFailed | events.StudioReady | events.StudioFailed | events.StudioReached
 
     def begin(self, work: Round) -> None:
         """Record it."""
-        if work.ledger.studio is not None and work.ledger.studio.link == self.result.link:
+        studio = work.ledger.studio
+        links = work.ledger.hooks if studio is None else (*work.ledger.hooks, studio.link)
+        if getattr(self.result, "hook", getattr(self.result, "link", "")) in links:
             work.ledger.add(self.result)
 
 
@@ -177,7 +153,7 @@ class SetLanguageModel(Command):
             )
         classes = [work.team.class_of(label, what="classes") for label in self.terms.get("classes", ())]
         terms = {**self.terms, "classes": [work.team.class_values[k] for k in dict.fromkeys(classes)]}
-        work.ledger.add(LanguageModelSet(person=self.person, terms=terms, by=self.by))
+        work.ledger.add(events.LanguageModelSet(person=self.person, terms=terms, by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return the language model."""
@@ -195,14 +171,14 @@ class EndLanguageModel(Command):
         """Record it."""
         if self.person not in work.ledger.language_models:
             raise Problem(404, "This person is no language model.", person=self.person)
-        work.ledger.add(LanguageModelSet(person=self.person, by=self.by))
+        work.ledger.add(events.LanguageModelSet(person=self.person, by=self.by))
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return that it is done."""
         return {"person": self.person, "ended": True}
 
 
-def deadline_of(state: CaseState, model: LanguageModel) -> float:
+def deadline_of(state: CaseState, model: CalledModel) -> float:
     """Return until when a question of a language model waits for it."""
     assert state.asked_at is not None
     last = state.asked_at + model.within
@@ -238,14 +214,14 @@ class BeginCall(CaseCommand):
             return
         self.attempt = state.calls + 1
         until = now + model.timeout + LEASE
-        work.ledger.add(CallBegun(person=self.person, attempt=self.attempt, until=until), self.case)
+        work.ledger.add(events.CallBegun(person=self.person, attempt=self.attempt, until=until), self.case)
 
     def reply(self, work: Round) -> int | None:
         """Return the number of the call; 0: the question is not to be had, None: no call is now."""
         return self.attempt
 
 
-def _no_money(model: LanguageModel, now: float) -> str:
+def _no_money(model: CalledModel, now: float) -> str:
     assert model.most_per_day is not None
     return (
         f"the language model may pay {money(model.most_per_day)} a day (UTC), and {money(model.paid_today(now))} is "
@@ -254,7 +230,7 @@ def _no_money(model: LanguageModel, now: float) -> str:
 
 
 @dataclass(frozen=True)
-class Heard:
+class CallResult:
     """What a call brought.
 
     Attributes
@@ -267,7 +243,7 @@ class Heard:
     tokens_in, tokens_out : int, optional
     """
 
-    answer: Label | None
+    answer: events.Label | None
     why: str = ""
     seconds: float = 0.0
     price: float = 0.0
@@ -281,7 +257,7 @@ class EndCall(CaseCommand):
 
     person: str
     attempt: int
-    heard: Heard
+    heard: CallResult
 
     def begin(self, work: Round) -> None:
         """Record price and time, then the answer."""
@@ -289,7 +265,7 @@ class EndCall(CaseCommand):
         if state is None:
             return
         ended = {name: value for name, value in vars(result).items() if name not in ("answer", "why")}
-        work.ledger.add(CallEnded(person=self.person, attempt=self.attempt, **ended), self.case)
+        work.ledger.add(events.CallEnded(person=self.person, attempt=self.attempt, **ended), self.case)
         if result.answer is None:
             if state.asked == self.person and state.calls == self.attempt:
                 Skip(self.case, self.person, self.person, result.why).begin(work)
@@ -318,7 +294,7 @@ class FailCall(CaseCommand):
         retry_at = self.retry_at
         if model is None or (retry_at is not None and retry_at >= deadline_of(state, model)):
             retry_at = None
-        failed = CallFailed(person=self.person, attempt=self.attempt, status=self.status, retry_at=retry_at)
+        failed = events.CallFailed(person=self.person, attempt=self.attempt, status=self.status, retry_at=retry_at)
         work.ledger.add(failed, self.case)
         if retry_at is None and model is not None:
             Skip(self.case, self.person, self.person, self.why).begin(work)

@@ -1,28 +1,157 @@
-"""The next steps of a batch of cases: by the router, within everybody's capacity, as if they came in turn."""
+"""The next steps of a batch of cases: by the router, within everybody's capacity, as if they came in turn.
 
-import re
+Beside costs a policy says rules, how many are heard, and exploration at random.
+"""
+
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import MODEL
 from defero.core.results.steps import Steps
 from defero.core.scores import Scores, logit, sigmoid
+from defero.data.tables.cells import text_of
 from defero.decide.asking import DEFAULT_FEE
-from defero.service.events import Asked, Entry, ModelChanged, Observed, Received, Rerouted, Settled
-from defero.service.flow.directing import Directed, case_limits, direct
-from defero.service.flow.team import Row, WorkingTeam
+from defero.service.events import Asked, Observed, Rerouted, Row, Settled
+from defero.service.flow.team import WorkingTeam
+from defero.service.views import Ledger
 from defero.service.views.cases import CaseState
-from defero.service.views.drift import MODEL as THE_MODEL
-from defero.service.views.ledger import Ledger
-from defero.service.views.policy import Policy
+from defero.service.views.policy import Policy, PolicyRule
+from defero.service.views.promises import MODEL as THE_MODEL
+
+BY_RULE = "ask {person}: a rule sends such cases to a person"
+BY_PANEL = "ask {person}: next of the panel"
+BY_CHANCE = "ask {person}: chosen at random to learn more"
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class CaseLimits:
+    """What the policy allows and demands of n cases.
+
+    Attributes
+    ----------
+    may_ask : (n, J)
+        Who may be asked.
+    by_rule : (n,)
+        Whether somebody must be heard first, by a rule.
+    in_panel : (n,)
+        Whether a panel has begun that is not complete.
+    new : (n,)
+        Whether nobody was asked so far.
+    """
+
+    may_ask: BoolArray
+    by_rule: BoolArray
+    in_panel: BoolArray
+    new: BoolArray
+
+    def take(self, rows: slice) -> "CaseLimits":
+        """Return those of some cases."""
+        return CaseLimits(self.may_ask[rows], self.by_rule[rows], self.in_panel[rows], self.new[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Directed:
+    """Whom to ask after all, (n,) with -1 for "answer"; the chance of it, and why where it is not for its cost."""
+
+    ask: IntArray
+    chance: Sequence[float]
+    why: Mapping[int, str]
+
+
+def case_limits(
+    team: WorkingTeam, policy: Policy, states: Sequence[CaseState], scores: Scores, rows: Sequence[Row]
+) -> CaseLimits:
+    """Return what a policy allows and demands of some cases."""
+    n_heard = np.array([len(state.answers) for state in states], dtype=np.int64)
+    new = np.array([not state.was_asked and not state.answers for state in states], dtype=np.bool_)
+    most = {"one": 1, "panel": policy.panel_size}.get(policy.asking, len(team.people))
+    may_ask = np.repeat((n_heard < most)[:, None], len(team.people), axis=1)
+    by_rule = np.zeros(len(states), dtype=np.bool_)
+    for rule in policy.rules:
+        hit = _matches(rule, team, scores, rows)
+        if rule.do == "ask":
+            by_rule |= hit & (n_heard == 0)
+        elif rule.person in team.people:
+            may_ask[hit, team.people.index(rule.person)] = False
+    in_panel = (n_heard > 0) & (n_heard < most) & (policy.asking == "panel")
+    return CaseLimits(may_ask, by_rule, in_panel, new)
+
+
+def _matches(rule: PolicyRule, team: WorkingTeam, scores: Scores, rows: Sequence[Row]) -> BoolArray:
+    hit = np.ones(len(rows), dtype=np.bool_)
+    if rule.label is not None:
+        hit &= scores.class_idx == team.class_of(rule.label, what="label of a rule")
+    if rule.column is not None:
+        hit &= np.array([_same(_cell(row, rule.column), rule.equals) for row in rows], dtype=np.bool_)
+    return hit
+
+
+def _cell(row: Row, column: str) -> Any:
+    """Return the value of a column; x0, x1, ... where cases are lists of numbers."""
+    if isinstance(row, Mapping):
+        return row.get(column)
+    place = column[1:]
+    return row[int(place)] if place.isdecimal() and int(place) < len(row) else None
+
+
+def _same(cell: Any, value: Any) -> bool:
+    return cell is value if cell is None or value is None else text_of(cell) == text_of(value)
+
+
+def direct(
+    ask: IntArray, limits: CaseLimits, can: BoolArray, worth: FloatArray, cases: Sequence[str], policy: Policy
+) -> Directed:
+    """Return whom to ask: by cost, unless a rule, a panel or chance says otherwise.
+
+    Parameters
+    ----------
+    ask : (n,)
+        By cost; -1: answer.
+    limits : CaseLimits of n cases
+    can : (n, J)
+        Who can be asked now.
+    worth : (n, J)
+        Error cost times P(right), less the fee: who is the next best.
+    cases : n ids
+        Chance comes from them, so that the same cases give the same choice.
+    policy : Policy
+    """
+    chosen = np.array(ask)
+    why: dict[int, str] = {}
+    best = np.where(can, worth, -np.inf).argmax(axis=1) if can.shape[1] else np.zeros(len(ask), dtype=np.int64)
+    for demand, reason in ((limits.by_rule, BY_RULE), (limits.in_panel, BY_PANEL)):
+        for i in np.flatnonzero(demand & (chosen == MODEL) & can.any(axis=1)).tolist():
+            chosen[i], why[i] = best[i], reason
+    chance = [1.0] * len(ask)
+    if policy.explore > 0:
+        for i in np.flatnonzero(limits.new).tolist():
+            others = [int(j) for j in np.flatnonzero(can[i]) if j != chosen[i]]
+            if not others:
+                continue
+            draw, chance[i] = _uniform(cases[i], policy.version), 1 - policy.explore
+            if draw < policy.explore:
+                chosen[i] = others[int(draw / policy.explore * len(others))]
+                chance[i], why[i] = policy.explore / len(others), BY_CHANCE
+    return Directed(chosen, chance, why)
+
+
+def _uniform(case: str, version: int) -> float:
+    """Return a number in [0, 1) that depends on nothing but the id of a case and the version of a policy.
+
+    >>> 0 <= _uniform("c1", 2) < 1, _uniform("c1", 2) == _uniform("c1", 2), _uniform("c1", 2) == _uniform("c1", 3)
+    (True, True, False)
+    """
+    digest = hashlib.blake2b(f"{case} {version}".encode(), digest_size=8).digest()
+    return (int.from_bytes(digest, "big") >> 11) / 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class CaseBatch:
     """Cases that need a next step, with what the model makes of them.
 
     Attributes
@@ -39,7 +168,7 @@ class Batch:
     rows: Sequence[Row]
 
 
-def take_steps(ledger: Ledger, team: WorkingTeam, batch: Batch) -> None:
+def take_steps(ledger: Ledger, team: WorkingTeam, batch: CaseBatch) -> None:
     """Add to the ledger whom each case goes to, or its answer.
 
     Cases are decided together. Where somebody's capacity ends in the middle, the cases after that are decided again
@@ -60,7 +189,7 @@ def take_steps(ledger: Ledger, team: WorkingTeam, batch: Batch) -> None:
         start += _record(ledger, team, steps, directed, batch, start, left)
 
 
-def _decide(team: WorkingTeam, policy: Policy, batch: Batch, rows: slice, can: BoolArray) -> Steps:
+def _decide(team: WorkingTeam, policy: Policy, batch: CaseBatch, rows: slice, can: BoolArray) -> Steps:
     return team.router.next_step_of(
         batch.features[rows],
         batch.scores.take(rows),
@@ -73,7 +202,7 @@ def _decide(team: WorkingTeam, policy: Policy, batch: Batch, rows: slice, can: B
 
 
 def _record(
-    ledger: Ledger, team: WorkingTeam, steps: Steps, directed: Directed, batch: Batch, start: int, left: FloatArray
+    ledger: Ledger, team: WorkingTeam, steps: Steps, directed: Directed, batch: CaseBatch, start: int, left: FloatArray
 ) -> int:
     """Add steps to the ledger until somebody's capacity is used up; return how many."""
     # The log holds no names: reasons have ids in braces, which replies put the names in.
@@ -203,109 +332,3 @@ def _first_shifted(class_proba: FloatArray, shift: float) -> FloatArray:
     shifted = share * (1 - new)[:, None]
     shifted[rows, first] = new
     return shifted
-
-
-_ID = re.compile(r"\{(p[0-9]+)\}")
-
-
-def with_names(reason: str, names: Mapping[str, str]) -> str:
-    """Return a reason of the log with names in place of ids.
-
-    >>> with_names("ask {p2}: 0.200 expected", {"p2": "ann"})
-    'ask ann: 0.200 expected'
-    """
-    return _ID.sub(lambda place: names.get(place[1], place[1]), reason)
-
-
-def step_reply(case: str, step: Asked | Settled | Observed, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a step: the answer, or whom to ask; "observed" where nobody is asked because the policy observes only."""
-    asks = not isinstance(step, Settled)
-    return {
-        "case": case,
-        "status": {"settled": "settled", "observed": "observed"}.get(step.kind, "open"),
-        "ask": names.get(step.person, step.person) if isinstance(step, Asked) else None,
-        "person": step.person if isinstance(step, Asked) else None,
-        "due": step.due if isinstance(step, Asked) else None,
-        "label": None if asks else step.label,
-        "p_right": step.p_right,
-        "answer_cost": step.answer_cost,
-        "expected_cost": step.expected_cost,
-        "reason": with_names(step.reason, names),
-        "model": step.model,
-        "policy": step.policy,
-    }
-
-
-def decided(fact: Settled, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return an answer: the label, how sure it is, who was heard, and why."""
-    names_heard = [names.get(person, person) for person in fact.heard]
-    return {**vars(fact), "heard": names_heard, "reason": with_names(fact.reason, names)}
-
-
-def state_reply(state: CaseState, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return where a case stands, in the form of a step."""
-    step = state.step
-    return {
-        "case": state.case,
-        "status": "settled" if state.settled else "observed" if state.observed and state.asked is None else "open",
-        "ask": None if state.asked is None else names.get(state.asked, state.asked),
-        "person": state.asked,
-        "due": state.due,
-        "label": state.label,
-        "p_right": None if step is None else step.p_right,
-        "answer_cost": None if step is None else step.answer_cost,
-        "expected_cost": None if step is None else step.expected_cost,
-        "reason": "" if step is None else with_names(step.reason, names),
-        "model": "" if step is None else step.model,
-        "policy": 0 if step is None else step.policy,
-    }
-
-
-_NOT_FOR_EXPERTS = ("ask", "person", "label", "p_right", "answer_cost", "expected_cost")
-
-
-def seen_by_expert(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a step as an expert sees it: who is asked next, and what the team makes of the case, would sway them.
-
-    >>> seen_by_expert({"case": "c1", "status": "settled", "label": "ill", "p_right": 0.97, "reason": "answer: ..."})
-    {'case': 'c1', 'status': 'settled', 'label': None, 'p_right': None, 'reason': ''}
-    """
-    hidden = {name: None for name in _NOT_FOR_EXPERTS if name in reply}
-    return {**reply, **hidden, "reason": ""}
-
-
-class Beliefs:
-    """What the model believed when cases came: P(class) and P(expert is right), by name.
-
-    Parameters
-    ----------
-    model : ModelChanged, optional
-        The model of now; of cases that another one scored only numbers are known.
-    names : mapping
-        Names of people by id.
-    """
-
-    def __init__(self, model: ModelChanged | None, names: Mapping[str, str]) -> None:
-        self.version = None if model is None else model.version
-        self.classes = [] if model is None else [str(one) for one in model.classes]
-        self.experts = [] if model is None else [names.get(person, person) for person in model.experts]
-
-    def of(self, received: Received) -> dict[str, Any]:
-        """Return the probabilities of one case."""
-        classes, experts = self.classes, self.experts
-        if self.version != received.model:
-            classes = [str(k) for k in range(len(received.p_model))]
-            experts = [f"expert {j}" for j in range(len(received.p_expert))]
-        return {
-            "p_class": dict(zip(classes, received.p_model, strict=True)),
-            "p_expert": dict(zip(experts, received.p_expert, strict=True)),
-            "unusual": received.unusual.split("; ") if received.unusual else [],
-        }
-
-
-def first_step(entries: list[Entry]) -> tuple[Received, Asked | Settled | Observed]:
-    """Return how a case came in, and its first step; of one that is only observed, the answer that it got."""
-    received = next(entry.fact for entry in entries if isinstance(entry.fact, Received))
-    steps = [entry.fact for entry in entries if isinstance(entry.fact, Asked | Settled | Observed)]
-    answered = isinstance(steps[0], Observed) and len(steps) > 1 and isinstance(steps[1], Settled)
-    return received, steps[1] if answered else steps[0]

@@ -1,13 +1,18 @@
-"""WorkingTeam: a loaded model with the people behind its experts; what it makes of the features of cases."""
+"""WorkingTeam: a loaded model with the people behind its experts; what it makes of cases; and the shelf of models."""
 
+import csv
 import hashlib
-from collections.abc import Mapping, Sequence
+import io
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Connection, select
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
@@ -18,12 +23,13 @@ from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.blank_cells import BlankCells
 from defero.data.tables.cells import text_of
-from defero.service.events import Label
-from defero.service.problems import Problem
+from defero.service import Problem
+from defero.service.events import Label, ModelChanged, Row
+from defero.service.store.contents import read_contents, read_names
+from defero.service.store.database import Database
+from defero.service.store.log import CONTENTS, last_seq, read_log
+from defero.service.store.saved_views import read_cases
 from defero.team import Team
-
-Row = Mapping[str, Any] | Sequence[Any]
-"""The features of a case: by column, or in order for a model that was fitted on an array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,3 +161,119 @@ def _check_lists(rows: Sequence[Row]) -> None:
     shapes = {np.shape(row) for row in rows if not isinstance(row, Mapping)}
     if len(shapes) > 1:
         raise Problem(422, "features of all cases must be lists of the same length.")
+
+
+MOST_LOADED = 4
+"""Models of the folder that stay in memory; one that is needed again is loaded again."""
+
+
+@dataclass
+class Shelf:
+    """The models that this process has loaded, by version; those used last stay in memory.
+
+    Attributes
+    ----------
+    directory : Path, optional
+        The folder of models that the service was started with; nothing outside it is ever read.
+    teams : mapping
+        By version, the one used last at the end.
+    without_folder : set of versions
+        They could not be loaded again, so they always stay.
+    """
+
+    directory: Path | None = None
+    text_encoder: Encoder = None
+    teams: dict[str, WorkingTeam] = field(default_factory=dict)
+    without_folder: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep(self, team: WorkingTeam, *, folder: str = "") -> WorkingTeam:
+        """Remember a team as the one used last; of those with a folder the oldest are forgotten."""
+        with self._lock:
+            if not folder:
+                self.without_folder.add(team.version)
+            self.teams.pop(team.version, None)
+            self.teams[team.version] = team
+            loaded = [version for version in self.teams if version not in self.without_folder]
+            for version in loaded[:-MOST_LOADED]:
+                del self.teams[version]
+        return team
+
+    def load(self, folder: str) -> WorkingTeam:
+        """Return the model of a folder in the folder of models; its experts have no people yet."""
+        if self.directory is None:
+            raise Problem(409, "The service was started without a folder of models; start it with --models.")
+        path = self.directory / folder
+        if Path(folder).name != folder or path.resolve().parent != self.directory.resolve() or not path.is_dir():
+            raise Problem(404, "There is no such folder in the folder of models.", folder=folder)
+        try:
+            return load_team(path, text_encoder=self.text_encoder)
+        except (InputError, OSError, ValueError) as error:
+            raise Problem(422, f"{folder} cannot be loaded: {type(error).__name__}.", folder=folder) from error
+
+    def team(self, fact: ModelChanged) -> WorkingTeam:
+        """Return the team of an entry of the log, loaded if another process has loaded it."""
+        known = self.teams.get(fact.version)
+        if known is None:
+            known = self.load(fact.folder) if fact.folder else None
+        if known is None or known.version != fact.version:
+            raise Problem(503, "The model that decides now is not on this machine.", model=fact.version)
+        team = known if known.people == fact.experts else WorkingTeam(known.router, known.version, fact.experts)
+        return self.keep(team, folder=fact.folder)
+
+
+_AT_ONCE = 500
+
+
+def csv_lines(database: Database, team: WorkingTeam) -> Iterator[str]:
+    """Yield the lines of the table. Erased cases are left out; a case without an outcome has a blank there.
+
+    An answer that came too late to count is an answer all the same, and is in the table. Each piece is read for
+    itself: a client that reads slowly holds no connection.
+    """
+    with database.read() as connection:
+        names, features = read_names(connection), _feature_names(team, connection)
+        last = last_seq(connection)
+    experts = [names.get(person, person) for person in team.people]
+    taken = {*features, *experts}
+    yield _line([_free("case", taken), *features, *experts, _free("outcome", taken)])
+    after = 0
+    while True:
+        with database.read() as connection:
+            entries = list(read_log(connection, after=after, kinds=("received",), limit=_AT_ONCE))
+            cases = [str(entry.case) for entry in entries if entry.seq <= last]
+            lines = list(_rows(connection, team, features, cases))
+        yield from lines
+        if len(cases) < _AT_ONCE:
+            return
+        after = entries[-1].seq
+
+
+def _rows(connection: Connection, team: WorkingTeam, features: list[str], cases: list[str]) -> Iterator[str]:
+    states, known = read_cases(connection, cases), read_contents(connection, cases)
+    for case in cases:
+        if case not in known:
+            continue
+        row, state = known[case][1], states[case]
+        cells = [row.get(name) for name in features] if isinstance(row, Mapping) else list(row)
+        yield _line([case, *cells, *(state.answer_of(person) for person in team.people), state.outcome])
+
+
+def _feature_names(team: WorkingTeam, connection: Connection) -> list[str]:
+    """Return the columns of the model; x0, x1, ... for one that was fitted on an array."""
+    router = team.router
+    if router.recipe is not None and router.facts.columns is not None:
+        return list(router.recipe.inputs)
+    first = connection.execute(select(CONTENTS.c.features).limit(1)).scalar()
+    return [f"x{place}" for place in range(0 if first is None else len(json.loads(first)))]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that no feature and no expert has."""
+    return name if name not in taken else _free(f"{name}_", taken)
+
+
+def _line(cells: list[Any]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(["" if cell is None else cell for cell in cells])
+    return text.getvalue()

@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sqlalchemy import Connection
 
-from defero.service.events import Answered, Asked, Compared, Observed, Received, Settled
-from defero.service.flow.steps import Batch, take_steps
-from defero.service.flow.team import Row, WorkingTeam
-from defero.service.problems import Problem
-from defero.service.views.cases import CaseState
-from defero.service.views.ledger import Ledger
+from defero.service import Problem
+from defero.service.events import Answered, Asked, Compared, Observed, Received, Row, Settled
+from defero.service.flow.steps import CaseBatch, take_steps
+from defero.service.flow.team import WorkingTeam
+from defero.service.store import log
+from defero.service.store.contents import read_contents
+from defero.service.store.saved_views import read_cases
+from defero.service.views import Ledger
+from defero.service.views.cases import CaseState, Step
 from defero.service.views.policy import Policy
 from defero.service.views.tallies import day_of
 
@@ -29,6 +33,13 @@ class Past:
 
     state: CaseState
     row: Row
+
+
+def last_cases(connection: Connection, *, most: int) -> list[Past]:
+    """Return the last cases that were not erased, the oldest first."""
+    cases = [str(entry.case) for entry in log.last_of_kinds(connection, kinds=("received",), limit=most)]
+    states, contents = read_cases(connection, cases), read_contents(connection, cases)
+    return [Past(states[case], contents[case][1]) for case in cases if case in contents]
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,7 @@ def _take(scratch: Ledger, team: WorkingTeam, past: Sequence[Past]) -> None:
     rows = [one.row for one in past]
     matrix = team.matrix(rows)
     states = [scratch.cases[one.state.case] for one in past]
-    take_steps(scratch, team, Batch(states, matrix, team.router.score_features(matrix), rows))
+    take_steps(scratch, team, CaseBatch(states, matrix, team.router.score_features(matrix), rows))
 
 
 def _answered(scratch: Ledger, then: CaseState) -> bool:
@@ -162,9 +173,6 @@ def _difference(now: Replayed, then: Replayed) -> dict[str, Any]:
     return {"cases": len(now.first), "changed": len(changed), "examples": changed[:50], **shown}
 
 
-Step = Asked | Observed | Settled
-
-
 def compare_new(ledger: Ledger, candidate: WorkingTeam, cases: Sequence[str], rows: Sequence[Row]) -> None:
     """Record what another model makes of new cases, by the policy of now; nothing where it cannot read them."""
     first = _first_steps(ledger)
@@ -175,7 +183,7 @@ def compare_new(ledger: Ledger, candidate: WorkingTeam, cases: Sequence[str], ro
         matrix = candidate.matrix(rows)
     except Problem:
         return
-    batch = Batch([scratch.cases[case] for case in cases], matrix, candidate.router.score_features(matrix), rows)
+    batch = CaseBatch([scratch.cases[case] for case in cases], matrix, candidate.router.score_features(matrix), rows)
     take_steps(scratch, candidate, batch)
     others = _first_steps(scratch)
     for case in cases:

@@ -9,10 +9,11 @@ import queue
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from defero.service import Problem
 from defero.service.events import StudioFailed, StudioReached, StudioReady
-from defero.service.flow.answers import GiveAnswer, Skip
+from defero.service.flow.cases import GiveAnswer, Skip
 from defero.service.flow.command import Command
-from defero.service.flow.connections import RecordStudio
+from defero.service.flow.connections import Record
 from defero.service.outward.requesting import Send, send
 from defero.service.outward.studio_api import (
     EXPERT,
@@ -26,11 +27,9 @@ from defero.service.outward.studio_api import (
     question_of,
     task_data,
 )
-from defero.service.problems import Problem
-from defero.service.store.contents import read_addresses, read_contents, read_names, read_secret
+from defero.service.store.contents import SqlDesk, read_addresses, read_contents, read_names, read_secret
 from defero.service.store.database import Database, Turn
 from defero.service.store.saved_views import open_ledger, read_studio
-from defero.service.store.sql_desk import SqlDesk
 from defero.service.views.connections import Studio
 
 BY = "label_studio"
@@ -92,12 +91,12 @@ class StudioDesk:
             return
         try:
             if self._work(studio) and studio.failures:
-                self.do(RecordStudio(StudioReached(link=studio.link)))
+                self.do(Record(StudioReached(link=studio.link)))
         except (StudioError, LookupError, TypeError, ValueError) as error:  # refused, or not the JSON of Label Studio
             self._tasks = None
             status = error.status if isinstance(error, StudioError) else 0
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(studio.failures, 20))
-            self.do(RecordStudio(StudioFailed(link=studio.link, status=status, retry_at=self.clock() + wait)))
+            self.do(Record(StudioFailed(link=studio.link, status=status, retry_at=self.clock() + wait)))
 
     def close(self) -> None:
         """Let another process go on."""
@@ -166,7 +165,7 @@ class StudioDesk:
                 if error.status not in (400, 403):  # Label Studio does not call such addresses: it is asked instead
                     raise
                 webhook = False
-        self.do(RecordStudio(StudioReady(link=studio.link, project=project, webhook=webhook)))
+        self.do(Record(StudioReady(link=studio.link, project=project, webhook=webhook)))
 
     def _look(self, studio: Studio, project: int, api: StudioApi) -> None:
         """Look at the whole project: take annotations, remember which question has which task."""

@@ -15,17 +15,15 @@ from typing import Any
 from sqlalchemy import Connection
 
 from defero.data.tables.cells import text_of
-from defero.service.events import Label
+from defero.service.events import Label, Row
 from defero.service.flow.command import Command
-from defero.service.flow.connections import BeginCall, EndCall, FailCall, GiveBack, Heard, deadline_of
-from defero.service.flow.team import Row
+from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, GiveBack, deadline_of
 from defero.service.outward.requesting import Send, send
-from defero.service.store.contents import read_contents
+from defero.service.store.contents import SqlDesk, read_contents
 from defero.service.store.database import Database
 from defero.service.store.saved_views import open_ledger, read_cases, read_language_models
-from defero.service.store.sql_desk import SqlDesk
 from defero.service.views.cases import CaseState
-from defero.service.views.connections import LanguageModel
+from defero.service.views.connections import CalledModel
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds until a call that failed is tried again; twice as long after each further failure of the question."""
@@ -90,10 +88,10 @@ def lines_of(cells: Mapping[str, Any]) -> str:
     return "\n".join(f"{name}: {_text(cell)}" for name, cell in shown.items())
 
 
-def prompt_of(model: LanguageModel, row: Row, classes: Sequence[Label]) -> str:
+def prompt_of(model: CalledModel, row: Row, classes: Sequence[Label]) -> str:
     """Return what the language model is asked.
 
-    >>> model = LanguageModel("p1", "https://a.example/v1", "m", prompt="Note: {note}")
+    >>> model = CalledModel(person="p1", url="https://a.example/v1", model="m", prompt="Note: {note}")
     >>> print(prompt_of(model, {"note": "pain", "age": 41}, ["ill", "well"]))
     Note: pain
     <BLANKLINE>
@@ -106,7 +104,7 @@ def prompt_of(model: LanguageModel, row: Row, classes: Sequence[Label]) -> str:
     return "\n".join([case, "", "Answer with exactly one of these and nothing else:", *map(_text, classes)])
 
 
-def request_of(model: LanguageModel, row: Row, classes: Sequence[Label]) -> bytes:
+def request_of(model: CalledModel, row: Row, classes: Sequence[Label]) -> bytes:
     """Return the body of the request."""
     message = {"role": "user", "content": prompt_of(model, row, classes)}
     return json.dumps({**model.options, "model": model.model, "messages": [message]}).encode()
@@ -140,10 +138,10 @@ def read_reply(body: bytes, classes: Sequence[Label]) -> tuple[Label | None, str
     return None, f"the language model's answer is no class: {shown}", tokens_in, tokens_out
 
 
-def heard_of(model: LanguageModel, body: bytes, classes: Sequence[Label], *, seconds: float) -> Heard:
+def heard_of(model: CalledModel, body: bytes, classes: Sequence[Label], *, seconds: float) -> CallResult:
     """Return what a reply brought, with its price."""
     answer, why, tokens_in, tokens_out = read_reply(body, classes)
-    return Heard(answer, why, round(seconds, 3), model.price(tokens_in, tokens_out), tokens_in, tokens_out)
+    return CallResult(answer, why, round(seconds, 3), model.price(tokens_in, tokens_out), tokens_in, tokens_out)
 
 
 def retry_at(status: int, headers: Mapping[str, str], *, attempt: int, now: float) -> float | None:
@@ -195,7 +193,7 @@ class Call:
 
     case: str
     attempt: int
-    model: LanguageModel
+    model: CalledModel
     row: Row
     classes: tuple[Label, ...]
     deadline: float

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 from xml.sax.saxutils import quoteattr
 
 from defero.data.tables.cells import text_of
-from defero.service.events import Label
-from defero.service.flow.team import Row
+from defero.service.events import Label, Row
 from defero.service.outward.language_models import cells_of, lines_of
 from defero.service.outward.requesting import Send, send
 

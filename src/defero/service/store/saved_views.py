@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, delete, select
 
-from defero.service.events import ModelChanged, ModelLoaded
-from defero.service.events.facts import to_json
+from defero.service.events import ModelChanged, ModelLoaded, to_json
 from defero.service.store import log
 from defero.service.store.log import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS, upsert_rows
+from defero.service.views import Ledger
 from defero.service.views.cases import CaseState
-from defero.service.views.connections import Hook, LanguageModel, Studio
-from defero.service.views.drift import DriftBook
-from defero.service.views.ledger import Ledger
+from defero.service.views.connections import CalledModel, Hook, Studio, saved
 from defero.service.views.policy import Person, Policy
+from defero.service.views.promises import DriftBook
 from defero.service.views.tallies import day_of
 
 
@@ -55,7 +54,7 @@ def read_people(connection: Connection) -> dict[str, Person]:
     return dict(sorted(people.items(), key=lambda item: int(item[0][1:])))
 
 
-def read_language_models(connection: Connection) -> dict[str, LanguageModel]:
+def read_language_models(connection: Connection) -> dict[str, CalledModel]:
     """Return the experts whose questions a language model answers."""
     return _read_setting(connection, "language_models") or {}
 
@@ -151,9 +150,9 @@ _SETTINGS = {
     ),
     "model": _Saved(vars, partial(_model, ModelChanged)),
     "candidate": _Saved(vars, partial(_model, ModelLoaded)),
-    "hooks": _Saved(partial(_each, vars), partial(_each, Hook.from_dict)),
-    "language_models": _Saved(partial(_each, vars), partial(_each, LanguageModel.from_dict)),
-    "studio": _Saved(vars, Studio.from_dict),
+    "hooks": _Saved(partial(_each, vars), partial(_each, partial(saved, Hook))),
+    "language_models": _Saved(partial(_each, vars), partial(_each, partial(saved, CalledModel))),
+    "studio": _Saved(vars, partial(saved, Studio)),
     "drift": _Saved(DriftBook.plain, DriftBook),
 }
 """The members of the ledger that `SETTINGS` keeps, by their name in both."""

@@ -4,26 +4,33 @@ Each says how it stands: how far it has come, whether it fails, and when it may 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
-from defero.service.events import (
-    CallBegun,
-    CallEnded,
-    CallFailed,
-    Entry,
-    HookChanged,
-    HookFailed,
-    HookSent,
-    Label,
-    LanguageModelSet,
-    StudioChanged,
-    StudioFailed,
-    StudioReached,
-    StudioReady,
-)
+from pydantic import BaseModel, Field, FiniteFloat, StrictInt, StringConstraints
+
+from defero.service import events
+from defero.service.views.policy import Cell, LabelIn, Money, Name, PersonId, Strict, one_of
 from defero.service.views.tallies import day_of
 
+State = TypeVar("State", bound=BaseModel)
+
+
+def saved(build: type[State], values: Mapping[str, Any]) -> State:
+    """Rebuild what JSON keeps of a connection; members that this version does not know are left out.
+
+    It was checked when it was set, by the bounds of that time, and is not checked again.
+    """
+    known = {name: values[name] for name in build.model_fields if name in values}
+    return build.model_construct(None, **{name: tuple(v) if isinstance(v, list) else v for name, v in known.items()})
+
+
+def changed_by(state: State, **changes: Any) -> State:
+    """Return a connection with some members changed."""
+    return state.model_copy(update=changes)
+
+
+UNKNOWN = ("ignore", "assigned")
+"""What becomes of an annotation whose author is no expert of ours."""
 KINDS = (
     "received",
     "asked",
@@ -44,107 +51,132 @@ LONGEST_WAIT = 3_600.0
 """Seconds until a delivery that failed is tried again, at most."""
 
 
-@dataclass(frozen=True)
-class Hook:
-    """A webhook.
+_PORT = r"(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
+Url = Annotated[str, StringConstraints(pattern=rf"^https?://[A-Za-z0-9.-]+{_PORT}(/[!-~]*)?$", max_length=500)]
+"""Where the service sends requests: http or https, a host, a port up to 65535; no user, no password."""
+BaseUrl = Annotated[str, StringConstraints(pattern=rf'^https?://[A-Za-z0-9.-]+{_PORT}(/[!"$->@-~]*)?$', max_length=500)]
+"""The same without a query, as a path is added to it."""
 
-    Attributes
-    ----------
-    hook, url : str
-    kinds : names
-    upto : int
-        Everything up to this entry was taken.
-    failures : int
-        In a row.
-    retry_at : float
-        Not before this time.
-    """
+
+class HookIn(Strict):
+    """A webhook to set up."""
+
+    url: Url = Field(
+        examples=["https://clinic.example/defero"], description="http or https; redirects are not followed."
+    )
+    kinds: tuple[Annotated[str, one_of(KINDS)], ...] = Field(
+        default=("settled",), min_length=1, max_length=len(KINDS), examples=[["settled", "drift_raised"]]
+    )
+
+
+class Hook(HookIn):
+    """A webhook, how far it has come, and whether it fails."""
 
     hook: str
-    url: str
-    kinds: tuple[str, ...]
-    upto: int
-    failures: int = 0
-    retry_at: float = 0.0
+    upto: int = Field(description="Everything up to this entry was taken.")
+    failures: int = Field(default=0, description="In a row.")
+    retry_at: float = Field(default=0.0, description="Not before this time.")
 
     def is_due(self, now: float) -> bool:
         """Whether something may be sent now; a time further ahead than any wait is that of a clock that was wrong."""
         return not now < self.retry_at <= now + LONGEST_WAIT
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Hook":
-        """Rebuild what JSON keeps of it."""
-        return cls(**{**values, "kinds": tuple(values["kinds"])})
 
-
-def apply_hook(hooks: Mapping[str, Hook], entry: Entry) -> dict[str, Hook]:
+def apply_hook(hooks: Mapping[str, Hook], entry: events.Entry) -> dict[str, Hook]:
     """Return the webhooks after one more entry about them.
 
-    >>> fact = HookChanged(hook="w1", url="https://a.b", kinds=("settled",), by="p1")
-    >>> hooks = apply_hook({}, Entry(5, 0.0, None, fact))
-    >>> apply_hook(hooks, Entry(9, 0.0, None, HookSent(hook="w1", upto=8)))["w1"].upto
+    >>> fact = events.HookChanged(hook="w1", url="https://a.b", kinds=("settled",), by="p1")
+    >>> hooks = apply_hook({}, events.Entry(5, 0.0, None, fact))
+    >>> apply_hook(hooks, events.Entry(9, 0.0, None, events.HookSent(hook="w1", upto=8)))["w1"].upto
     8
     """
     changed, fact = dict(hooks), entry.fact
     match fact:
-        case HookChanged(url=""):
+        case events.HookChanged(url=""):
             changed.pop(fact.hook, None)
-        case HookChanged():
-            changed[fact.hook] = Hook(fact.hook, fact.url, fact.kinds, entry.seq)
-        case HookSent() if fact.hook in changed:
+        case events.HookChanged():
+            changed[fact.hook] = Hook(hook=fact.hook, url=fact.url, kinds=fact.kinds, upto=entry.seq)
+        case events.HookSent() if fact.hook in changed:
             upto = max(fact.upto, changed[fact.hook].upto)
-            changed[fact.hook] = replace(changed[fact.hook], upto=upto, failures=0, retry_at=0.0)
-        case HookFailed() if fact.hook in changed:
+            changed[fact.hook] = changed_by(changed[fact.hook], upto=upto, failures=0, retry_at=0.0)
+        case events.HookFailed() if fact.hook in changed:
             failures = changed[fact.hook].failures + 1
-            changed[fact.hook] = replace(changed[fact.hook], failures=failures, retry_at=fact.retry_at)
+            changed[fact.hook] = changed_by(changed[fact.hook], failures=failures, retry_at=fact.retry_at)
     return changed
 
 
 AHEAD = 1.0
 """Seconds by which calls may run ahead of an even pace."""
 _MINUTE = 60.0
-_STATE = ("person", "next_at", "last_at", "failures", "status", "paid", "paid_day", "last_price", "under_way")
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class LanguageModel:
-    """An expert that is a language model behind an OpenAI-compatible endpoint.
+KEY_VARIABLE = r"^(DEFERO_KEY_[A-Z0-9_]{1,60})?$"
+"""Names of environment variables with keys; no other variable can be sent to a server that a lead names."""
+_Seconds = Annotated[FiniteFloat, Field(gt=0, le=86_400)]
+
+
+class LanguageModelIn(Strict):
+    """An expert that is a language model behind an OpenAI-compatible endpoint."""
+
+    url: BaseUrl = Field(
+        examples=["https://llm.example/v1"],
+        description='Requests go to "/chat/completions" below it; redirects are not followed.',
+    )
+    model: Name = Field(examples=["llama-3.3-70b"], description="The name that the server knows it by.")
+    prompt: Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=20_000)] = Field(
+        default="",
+        examples=["A patient of {age} years says: {note}"],
+        description="{column} stands for a cell of the case; empty: all columns. The classes are added to it.",
+    )
+    classes: tuple[LabelIn, ...] = Field(
+        default=(), max_length=1_000, description="What it may answer; empty: every class."
+    )
+    key_variable: Annotated[str, StringConstraints(pattern=KEY_VARIABLE)] = Field(
+        default="",
+        examples=["DEFERO_KEY_LLM"],
+        description="Environment variable of the service with the API key, DEFERO_KEY_...; empty: no key.",
+    )
+    per_call: Money = Field(default=0.0, examples=[0.002], description="Price of a call.")
+    per_million_in: Money = Field(default=0.0, examples=[0.5], description="Price of a million tokens that go in.")
+    per_million_out: Money = Field(default=0.0, examples=[1.5], description="Price of a million tokens that come out.")
+    timeout: Annotated[FiniteFloat, Field(gt=0, le=600)] = Field(
+        default=60.0, description="Seconds that a call may take."
+    )
+    within: _Seconds = Field(
+        default=600.0, description="Seconds after which a question without an answer is given back."
+    )
+    per_minute: Annotated[StrictInt, Field(ge=1, le=100_000)] = Field(
+        default=60, description="The most calls in any minute, by all server processes together."
+    )
+    most_per_day: Money | None = Field(
+        default=None,
+        examples=[20.0],
+        description="The most that its calls may cost in a day (UTC); null: no limit. After that its questions go to "
+        "others.",
+    )
+    options: dict[Name, Cell] = Field(
+        default={}, max_length=30, examples=[{"temperature": 0, "max_tokens": 20}], description="Sent with each call."
+    )
+
+
+class LanguageModelCalls(LanguageModelIn):
+    """An expert that is a language model, and how its calls go."""
+
+    person: str = Field(examples=["p3"])
+    next_at: float = Field(default=0.0, description="Calls keep an even pace: about when the next one may be made.")
+    last_at: float | None = Field(default=None, description="When it was called last, in seconds since 1970.")
+    failures: int = Field(default=0, description="Calls in a row that failed.")
+    status: int | None = Field(
+        default=None, description="HTTP status of the last call, if it failed; 0: no reply in time."
+    )
+
+
+class CalledModel(LanguageModelCalls):
+    """An expert that is a language model, with what its calls cost.
 
     Attributes
     ----------
-    person : str
-        The expert.
-    url : str
-        Such as "https://api.example/v1"; requests go to "/chat/completions" below it.
-    model : str
-        The name that the server knows it by.
-    prompt : str
-        Template with {column} for the cells of a case; empty: all columns, one in a line.
-    classes : labels
-        What it may answer; empty: every class.
-    key_variable : str
-        Environment variable with the API key; empty: no key is sent. The key itself is never stored.
-    per_call, per_million_in, per_million_out : float
-        Price of a call, and of a million tokens that go in and come out.
-    timeout : float
-        Seconds that one call may take.
-    within : float
-        Seconds after which a question without an answer is given back.
-    per_minute : int
-        The most calls in any minute, by all server processes together.
-    most_per_day : float, optional
-        The most that its calls may cost in a day (UTC); None: no limit.
-    options : mapping
-        Further members of the request, such as {"temperature": 0}.
-    next_at : float
-        Calls keep an even pace: at most `AHEAD` seconds before this time.
-    last_at : float, optional
-        When it was called last.
-    failures : int
-        Calls in a row that failed.
-    status : int, optional
-        HTTP status of the last call that failed; None after one that did not.
     paid : float
         What its calls cost on the day `paid_day`.
     last_price : float
@@ -153,44 +185,16 @@ class LanguageModel:
         From the case of a call that has not ended to the time when it is given up.
     """
 
-    person: str
-    url: str
-    model: str
-    prompt: str = ""
-    classes: tuple[Label, ...] = ()
-    key_variable: str = ""
-    per_call: float = 0.0
-    per_million_in: float = 0.0
-    per_million_out: float = 0.0
-    timeout: float = 60.0
-    within: float = 600.0
-    per_minute: int = 60
-    most_per_day: float | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    next_at: float = 0.0
-    last_at: float | None = None
-    failures: int = 0
-    status: int | None = None
     paid: float = 0.0
     paid_day: str = ""
     last_price: float = 0.0
-    under_way: Mapping[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "LanguageModel":
-        """Rebuild what JSON keeps of it; members that this version does not know are left out."""
-        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
-        return cls(**{**known, "classes": tuple(known.get("classes", ()))})
-
-    def terms(self) -> dict[str, Any]:
-        """Return what the lead has set."""
-        return {name: value for name, value in vars(self).items() if name not in _STATE}
+    under_way: dict[str, float] = Field(default_factory=dict)
 
     def may_call(self, now: float) -> bool:
         """Whether a call keeps the pace; a time further ahead than any pause is that of a clock that was wrong.
 
-        >>> model = LanguageModel("p1", "https://a.example", "m", next_at=110.0, within=600.0)
-        >>> model.may_call(100.0), model.may_call(109.5), replace(model, next_at=1e6).may_call(100.0)
+        >>> model = CalledModel(person="p1", url="https://a.example", model="m", next_at=110.0, within=600.0)
+        >>> model.may_call(100.0), model.may_call(109.5), changed_by(model, next_at=1e6).may_call(100.0)
         (False, True, True)
         """
         return not now + AHEAD < self.next_at <= now + self.within + 2 * _MINUTE
@@ -204,7 +208,7 @@ class LanguageModel:
 
         A call is expected to cost what the last one did, and at least `per_call`.
 
-        >>> model = LanguageModel("p1", "https://a.example", "m", per_call=0.5, most_per_day=1.0)
+        >>> model = CalledModel(person="p1", url="https://a.example", model="m", per_call=0.5, most_per_day=1.0)
         >>> model.can_pay(0.0), model.can_pay(0.0, beside=1), model.can_pay(0.0, beside=2)
         (True, True, False)
         """
@@ -220,49 +224,51 @@ class LanguageModel:
     def price(self, tokens_in: int | None, tokens_out: int | None) -> float:
         """Return what a call costs.
 
-        >>> LanguageModel("p1", "https://a.example", "m", per_call=0.5, per_million_out=10.0).price(None, 50_000)
+        >>> model = CalledModel(person="p1", url="https://a.example", model="m", per_call=0.5, per_million_out=10.0)
+        >>> model.price(None, 50_000)
         1.0
         """
         by_token = self.per_million_in * (tokens_in or 0) + self.per_million_out * (tokens_out or 0)
         return self.per_call + by_token / 1e6
 
 
-def apply_call(models: Mapping[str, LanguageModel], entry: Entry) -> dict[str, LanguageModel]:
+def apply_call(models: Mapping[str, CalledModel], entry: events.Entry) -> dict[str, CalledModel]:
     """Return the language models after one more entry about them.
 
     The pace is (`_MINUTE` + `AHEAD`) / per_minute seconds a call: as calls may run `AHEAD` seconds ahead of it, any
     minute has at most `per_minute` of them.
 
     >>> terms = {"url": "https://a.example/v1", "model": "m", "per_minute": 61}
-    >>> models = apply_call({}, Entry(1, 0.0, None, LanguageModelSet(person="p1", terms=terms, by="p9")))
-    >>> apply_call(models, Entry(2, 100.0, "c1", CallBegun(person="p1", attempt=1, until=190.0)))["p1"].next_at
+    >>> models = apply_call({}, events.Entry(1, 0.0, None, events.LanguageModelSet(person="p1", terms=terms, by="p9")))
+    >>> call = events.CallBegun(person="p1", attempt=1, until=190.0)
+    >>> apply_call(models, events.Entry(2, 100.0, "c1", call))["p1"].next_at
     101.0
     """
     changed, fact = dict(models), entry.fact
     assert entry.person is not None
     before = changed.get(entry.person)
     match fact:
-        case LanguageModelSet() if not fact.terms:
+        case events.LanguageModelSet() if not fact.terms:
             changed.pop(fact.person, None)
-        case LanguageModelSet():
+        case events.LanguageModelSet():
             unchanged = ("next_at", "last_at", "paid", "paid_day", "last_price", "under_way")
             so_far = {} if before is None else {name: getattr(before, name) for name in unchanged}
-            changed[fact.person] = LanguageModel.from_dict({**fact.terms, "person": fact.person, **so_far})
-        case CallBegun() if before is not None:
+            changed[fact.person] = saved(CalledModel, {**fact.terms, "person": fact.person, **so_far})
+        case events.CallBegun() if before is not None:
             pace = (_MINUTE + AHEAD) / before.per_minute
             start = entry.at if before.may_call(entry.at - AHEAD) else before.next_at
             open_calls = {case: until for case, until in before.under_way.items() if until > entry.at}
             open_calls[str(entry.case)] = fact.until
-            changed[fact.person] = replace(before, next_at=start + pace, last_at=entry.at, under_way=open_calls)
-        case CallFailed() if before is not None:
+            changed[fact.person] = changed_by(before, next_at=start + pace, last_at=entry.at, under_way=open_calls)
+        case events.CallFailed() if before is not None:
             slower = fact.retry_at if fact.status == 429 and fact.retry_at is not None else 0.0
             next_at = max(before.next_at, slower)
-            before = replace(before, under_way=_without(before.under_way, entry.case))
-            changed[fact.person] = replace(before, next_at=next_at, failures=before.failures + 1, status=fact.status)
-        case CallEnded() if before is not None:
+            before = changed_by(before, under_way=_without(before.under_way, entry.case))
+            changed[fact.person] = changed_by(before, next_at=next_at, failures=before.failures + 1, status=fact.status)
+        case events.CallEnded() if before is not None:
             paid = before.paid_today(entry.at) + fact.price
-            before = replace(before, under_way=_without(before.under_way, entry.case), last_price=fact.price)
-            changed[fact.person] = replace(before, failures=0, status=None, paid=paid, paid_day=day_of(entry.at))
+            before = changed_by(before, under_way=_without(before.under_way, entry.case), last_price=fact.price)
+            changed[fact.person] = changed_by(before, failures=0, status=None, paid=paid, paid_day=day_of(entry.at))
     return changed
 
 
@@ -270,86 +276,84 @@ def _without(under_way: Mapping[str, float], case: str | None) -> dict[str, floa
     return {one: until for one, until in under_way.items() if one != case}
 
 
-UNKNOWN = ("ignore", "assigned")
-"""What becomes of an annotation whose author is no expert of ours."""
+Email = Annotated[str, StringConstraints(pattern=r"^[!-?A-~]{1,100}@[!-?A-~]{1,90}$")]
 
 
-@dataclass(frozen=True)
-class Studio:
-    """A project of Label Studio.
+class StudioTerms(Strict):
+    """A project of Label Studio."""
 
-    Attributes
-    ----------
-    link : str
-        Marks the tasks that are ours.
-    url : str
-        Of the server.
-    people : ids
-        Whose questions stand there.
-    key_variable : str
-        Environment variable with the token of an account; the token itself is never stored.
-    project : int, optional
-        None: one of this title is looked for, and made where there is none.
-    title : str
-    control : str
-        Name of the choices in the labelling interface.
-    callback : str
-        URL of this service as Label Studio reaches it, to tell of annotations; empty: it is only asked for them.
-    unknown : "ignore" or "assigned"
-        An annotation by an author with another address counts for nobody, or for whom the task is meant.
-    poll : float
-        Seconds between two looks at the whole project.
-    ready, webhook : bool
-        Whether the project is set up, and tells of annotations.
-    failures : int
-        In a row.
-    status : int, optional
-        HTTP status of the last one.
-    retry_at : float
-        Not before this time.
-    """
+    url: BaseUrl = Field(examples=["https://studio.example"], description="Of the server; redirects are not followed.")
+    key_variable: Annotated[str, StringConstraints(pattern=KEY_VARIABLE)] = Field(
+        default="DEFERO_KEY_LABEL_STUDIO",
+        description="Environment variable of the service with the token of an account, DEFERO_KEY_...",
+    )
+    project: Annotated[StrictInt, Field(ge=1, le=2**31)] | None = Field(
+        default=None, description="Number of a project; null: the one of this title, which is made where there is none."
+    )
+    title: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{3,50}$")] = Field(default="defero")
+    control: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,49}$")] = Field(
+        default="answer", description="Name of the choices in the labelling interface."
+    )
+    callback: BaseUrl | Literal[""] = Field(
+        default="",
+        examples=["https://defero.example"],
+        description="URL of this service as Label Studio reaches it; empty: it is only asked for annotations.",
+    )
+    unknown: Annotated[str, one_of(UNKNOWN)] = Field(
+        default="ignore",
+        description="Whether an annotation by somebody else counts for nobody, or for whom the task is meant.",
+    )
+    poll: Annotated[FiniteFloat, Field(ge=1, le=86_400)] = Field(
+        default=30.0, description="Seconds between two looks at the whole project."
+    )
 
-    link: str
-    url: str
-    people: tuple[str, ...] = ()
-    key_variable: str = ""
-    project: int | None = None
-    title: str = "defero"
-    control: str = "answer"
-    callback: str = ""
-    unknown: str = "ignore"
-    poll: float = 30.0
-    ready: bool = False
-    webhook: bool = False
-    failures: int = 0
-    status: int | None = None
+
+class StudioIn(StudioTerms):
+    """A project of Label Studio in which experts answer."""
+
+    people: dict[PersonId, Email | None] = Field(
+        min_length=1,
+        max_length=1_000,
+        examples=[{"p3": "ann@clinic.example"}],
+        description="Whose questions stand there, with the address of their account.",
+    )
+
+
+class StudioState(BaseModel):
+    """How a project of Label Studio goes."""
+
+    link: str = Field(description="Marks the tasks that are ours (`defero_link`).")
+    ready: bool = Field(default=False, description="Whether the project is set up.")
+    webhook: bool = Field(default=False, description="Whether Label Studio tells of annotations.")
+    failures: int = Field(default=0, description="Requests in a row that failed.")
+    status: int | None = Field(default=None, description="HTTP status of the last one; 0: no reply.")
     retry_at: float = 0.0
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Studio":
-        """Rebuild what JSON keeps of it; members that this version does not know are left out."""
-        known = {one.name: values[one.name] for one in fields(cls) if one.name in values}
-        return cls(**{**known, "people": tuple(known.get("people", ()))})
+
+class Studio(StudioTerms, StudioState):
+    """A project of Label Studio, with the ids of those whose questions stand there, and how it goes."""
+
+    people: tuple[str, ...] = ()
 
 
-def apply_studio(studio: Studio | None, entry: Entry) -> Studio | None:
+def apply_studio(studio: Studio | None, entry: events.Entry) -> Studio | None:
     """Return the project after one more entry about it.
 
     >>> terms = {"url": "https://studio.example", "people": ["p1"]}
-    >>> studio = apply_studio(None, Entry(1, 0.0, None, StudioChanged(link="s1", terms=terms, by="p9")))
-    >>> apply_studio(studio, Entry(2, 0.0, None, StudioReady(link="s1", project=7, webhook=True))).project
+    >>> studio = apply_studio(None, events.Entry(1, 0.0, None, events.StudioChanged(link="s1", terms=terms, by="p9")))
+    >>> apply_studio(studio, events.Entry(2, 0.0, None, events.StudioReady(link="s1", project=7, webhook=True))).project
     7
     """
     fact = entry.fact
-    if isinstance(fact, StudioChanged):
-        return Studio.from_dict({**fact.terms, "link": fact.link}) if fact.terms else None
+    if isinstance(fact, events.StudioChanged):
+        return saved(Studio, {**fact.terms, "link": fact.link}) if fact.terms else None
     if studio is None or getattr(fact, "link", None) != studio.link:
         return studio
     match fact:
-        case StudioReady():
-            return replace(studio, project=fact.project, ready=True, webhook=fact.webhook)
-        case StudioFailed():
-            return replace(studio, failures=studio.failures + 1, status=fact.status, retry_at=fact.retry_at)
-        case StudioReached():
-            return replace(studio, failures=0, status=None, retry_at=0.0)
+        case events.StudioReady():
+            return changed_by(studio, project=fact.project, ready=True, webhook=fact.webhook)
+        case events.StudioFailed():
+            return changed_by(studio, failures=studio.failures + 1, status=fact.status, retry_at=fact.retry_at)
+        case events.StudioReached():
+            return changed_by(studio, failures=0, status=None, retry_at=0.0)
     return studio

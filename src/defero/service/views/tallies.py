@@ -9,24 +9,9 @@ from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from defero.service.events import (
-    Answered,
-    Asked,
-    CallBegun,
-    CallEnded,
-    CallFailed,
-    Compared,
-    Entry,
-    Observed,
-    Outcome,
-    Received,
-    Settled,
-    Skipped,
-    TimedOut,
-    Undone,
-)
+from defero.service import events
 from defero.service.views.cases import CaseState
-from defero.service.views.kept import MILLION, Kept, judged_by_heard
+from defero.service.views.promises import MILLION, Kept, judged_by_heard
 
 LENGTHS = (60, 600, 3_600, 28_800, 86_400)
 """Seconds up to which a time counts in a bucket; longer ones have a bucket of their own."""
@@ -106,12 +91,12 @@ def _day(number: int) -> str:
     return datetime.fromtimestamp(_DAY * number, UTC).strftime("%Y-%m-%d")
 
 
-def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int]]:
+def tallies(before: CaseState | None, entry: events.Entry) -> Iterator[tuple[Tally, int]]:
     """Yield what an entry about a case adds to the counts; `before` is the case before it.
 
     Of the team: received, unusual, asked, observed (would have been asked), fees, settled, settled_alone (nobody was
     heard), promised (P(right) of settled cases), outcomes, right, promised_judged (P(right) of those with
-    an outcome), each of the last three also by how many were heard, see `defero.service.views.ledger`; turnaround (from
+    an outcome), each of the last three also by how many were heard, see `defero.service.views`; turnaround (from
     case to answer where somebody was heard).
     Of a person: asked, answered, uncounted, skipped, timed_out, waited (from question to answer), judged (answers whose
     outcome is known), right, promised (P(right) of these).
@@ -121,53 +106,53 @@ def tallies(before: CaseState | None, entry: Entry) -> Iterator[tuple[Tally, int
     """
     day, fact = day_of(entry.at), entry.fact
     match fact:
-        case Received():
+        case events.Received():
             yield (day, TEAM, "received"), 1
             if fact.unusual:
                 yield (day, TEAM, "unusual"), 1
-        case Asked():
+        case events.Asked():
             for who in (TEAM, fact.person):
                 yield (day, who, "asked"), 1
                 yield (day, who, "fees"), round(MILLION * fact.fee)
-        case Observed():
+        case events.Observed():
             for who in (TEAM, fact.person):
                 yield (day, who, "observed"), 1
-        case Compared():
+        case events.Compared():
             yield from _compared(day, fact)
-        case Answered():
+        case events.Answered():
             yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
             if before is not None and before.asked == fact.person and before.asked_at is not None:
                 yield from timed(day, fact.person, "waited", entry.at - before.asked_at)
-        case CallBegun() | CallFailed():
+        case events.CallBegun() | events.CallFailed():
             for who in (TEAM, fact.person):
-                yield (day, who, "calls" if isinstance(fact, CallBegun) else "calls_failed"), 1
-        case CallEnded():
+                yield (day, who, "calls" if isinstance(fact, events.CallBegun) else "calls_failed"), 1
+        case events.CallEnded():
             for who in (TEAM, fact.person):
                 yield (day, who, "paid"), round(MILLION * fact.price)
                 yield (day, who, "called_for"), round(1000 * fact.seconds)
-        case Undone() if before is not None:
+        case events.Undone() if before is not None:
             yield from _taken_back(day, before, fact)
-        case Skipped() | TimedOut():
+        case events.Skipped() | events.TimedOut():
             yield (day, fact.person, fact.kind), 1
-        case Settled():
+        case events.Settled():
             yield (day, TEAM, "settled"), 1
             yield (day, TEAM, "promised"), round(MILLION * fact.p_right)
             if not fact.heard:
                 yield (day, TEAM, "settled_alone"), 1
             elif before is not None:
                 yield from timed(day, TEAM, "turnaround", entry.at - before.received_at)
-        case Outcome() if before is not None:
+        case events.Outcome() if before is not None:
             yield from _judged(day, before, fact)
 
 
-def _compared(day: str, fact: Compared) -> Iterator[tuple[Tally, int]]:
+def _compared(day: str, fact: events.Compared) -> Iterator[tuple[Tally, int]]:
     yield (day, TEAM, "compared"), 1
     yield (day, TEAM, "compared_same_label"), int(fact.same_label)
     yield (day, TEAM, "compared_same_step"), int(fact.same_step)
     yield (day, TEAM, "compared_asks"), int(fact.asks is not None)
 
 
-def _taken_back(day: str, before: CaseState, fact: Undone) -> Iterator[tuple[Tally, int]]:
+def _taken_back(day: str, before: CaseState, fact: events.Undone) -> Iterator[tuple[Tally, int]]:
     """Yield what an answer that was taken back had added, and the answer of the case that rested on it."""
     yield (day, fact.person, "answered" if fact.counted else "uncounted"), -1
     if fact.asked_at is not None:
@@ -184,7 +169,7 @@ def timed(day: str, person: str, name: str, seconds: float, *, sign: int = 1) ->
         yield (day, person, tally), sign * amount
 
 
-def _judged(day: str, before: CaseState, fact: Outcome) -> Iterator[tuple[Tally, int]]:
+def _judged(day: str, before: CaseState, fact: events.Outcome) -> Iterator[tuple[Tally, int]]:
     """Yield what an outcome says of the team and of those who answered; a correction takes back the earlier one."""
     first = before.outcome is None
     if before.settled and before.step is not None:
@@ -204,7 +189,7 @@ def _judged(day: str, before: CaseState, fact: Outcome) -> Iterator[tuple[Tally,
         yield (day, person, "right"), _change(answer, before, fact)
 
 
-def _change(label: object, before: CaseState, fact: Outcome) -> int:
+def _change(label: object, before: CaseState, fact: events.Outcome) -> int:
     return int(label == fact.label) - int(before.outcome is not None and label == before.outcome)
 
 

@@ -1,4 +1,4 @@
-"""The inbox of an expert: the question at hand, why it is theirs, what came of the last answer; answer, skip, undo."""
+"""Answers and questions given back, by the API and in the inbox of an expert; and outcomes, as they become known."""
 
 import re
 from collections.abc import Sequence
@@ -9,28 +9,95 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed
-from defero.service.api.schemas import Case
+from defero.service import Problem
+from defero.service.access import Caller
 from defero.service.events import Answered, Asked
-from defero.service.flow.answers import UNDO_SECONDS, GiveAnswer, Skip, Undo
-from defero.service.flow.people import ChangePerson
+from defero.service.flow.cases import UNDO_SECONDS, GiveAnswer, GiveOutcomes, Skip, Undo
+from defero.service.flow.settings import ChangePerson
 from defero.service.office import Office
-from defero.service.pages.charts import shown
-from defero.service.pages.sight import render
-from defero.service.problems import Problem
 from defero.service.store import log
-from defero.service.store.contents import read_contents
+from defero.service.store.contents import SqlDesk, read_contents
 from defero.service.store.saved_views import read_cases, read_people
-from defero.service.store.sql_desk import SqlDesk
+from defero.service.views.cases import seen_by_expert
+from defero.service.views.policy import PersonId
+from defero.service.web.charts import shown
+from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
+from defero.service.web.schemas import AnswerIn, AnswerOut, Case, OutcomesIn, OutcomesOut, SkipIn, StepOut, responses
+from defero.service.web.sight import render
 
-router = APIRouter(route_class=GuardedRoute)
+router = APIRouter(tags=["answers"], route_class=GuardedRoute)
+
+
+@router.post("/v1/answers", response_model=AnswerOut, responses=responses(404, 409))
+async def give_answer(request: Request, body: AnswerIn, office: InOffice) -> Response:
+    """Answer a case; the next step comes back."""
+    caller = caller_of(request)
+    command = GiveAnswer(body.case, _person(caller, body.person), body.answer, caller.person)
+    return plain(_shown_to(caller, await done(office, command)))
+
+
+@router.post("/v1/skips", response_model=StepOut, responses=responses(404, 409))
+async def skip(request: Request, body: SkipIn, office: InOffice) -> Response:
+    """Give a question back; it goes to somebody else, or the case is answered."""
+    caller = caller_of(request)
+    command = Skip(body.case, _person(caller, body.person), caller.person, body.note)
+    return plain(_shown_to(caller, await done(office, command)))
+
+
+@router.get("/v1/questions", responses=responses())
+def questions(
+    request: Request,
+    office: InOffice,
+    person: Annotated[PersonId | None, Query(examples=["p3"])] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000, examples=[20])] = 100,
+) -> dict[str, Any]:
+    """Return the questions of a person that wait, the oldest first; experts see their own."""
+    whose = _person(caller_of(request), person)
+    with office.database.read() as connection:
+        waiting = SqlDesk(connection, now=office.clock()).open_questions(person=whose)[:limit]
+        states, known = read_cases(connection, waiting), read_contents(connection, waiting)
+    shown = []
+    for case in waiting:
+        key, row = known.get(case, (None, None))
+        state = states[case]
+        shown.append({"case": case, "key": key, "features": row, "asked_at": state.asked_at, "due": state.due})
+    return {"person": whose, "questions": shown}
+
+
+def _person(caller: Caller, named: str | None) -> str:
+    """Return whose answer or question it is: experts speak for themselves, others name the person."""
+    if caller.role == "expert":
+        if named not in (None, caller.person):
+            raise Problem(403, "An expert speaks for themselves: leave out person.")
+        return caller.person
+    if named is None:
+        raise Problem(422, "person: say whose it is.")
+    return named
+
+
+def _shown_to(caller: Caller, reply: dict[str, Any]) -> dict[str, Any]:
+    """Return a step as somebody may see it."""
+    return seen_by_expert(reply) if caller.role == "expert" else reply
+
+
+outcomes_router = APIRouter(tags=["outcomes"], route_class=GuardedRoute)
+
+
+@outcomes_router.post("/v1/outcomes", response_model=OutcomesOut, responses=responses(404))
+async def give_outcomes(request: Request, body: OutcomesIn, office: InOffice) -> Response:
+    """Tell the truth of some cases: late, for a part of them, or to correct what was said; all of them or none."""
+    pairs = [(one.case, one.label) for one in body.outcomes]
+    return plain(await done(office, GiveOutcomes(pairs, caller_of(request).person)))
+
+
+pages = APIRouter(route_class=GuardedRoute)
 KEYS = "1234567890"
 """Of the first ten classes."""
 MOST_LISTED = 20
 """Questions in the list beside the one at hand."""
 
 
-@router.get("/inbox")
+@pages.get("/inbox")
 def inbox(
     request: Request,
     office: InOffice,
@@ -116,28 +183,28 @@ def result_of(connection: Connection, case: str, person: str, *, now: float) -> 
 MOST_NOTE = 500
 
 
-@router.post("/inbox/answer")
-async def answer(request: Request, office: InOffice) -> Response:
+@pages.post("/inbox/answer")
+async def answer_by_form(request: Request, office: InOffice) -> Response:
     """Keep an answer; the next question comes up."""
-    form, person = await form_of(request), caller_of(request).person
-    case = case_in(form)
-    await done(office, GiveAnswer(case, person, needed(form, "answer"), person))
-    return RedirectResponse(f"/inbox?last={case}", 303)
+    form = await form_of(request)
+    body = AnswerIn(case=case_in(form), answer=needed(form, "answer"))
+    await give_answer(request, body, office)
+    return RedirectResponse(f"/inbox?last={body.case}", 303)
 
 
-@router.post("/inbox/skip")
-async def skip(request: Request, office: InOffice) -> Response:
+@pages.post("/inbox/skip")
+async def skip_by_form(request: Request, office: InOffice) -> Response:
     """Give a question back, with a reason."""
-    form, person = await form_of(request), caller_of(request).person
+    form = await form_of(request)
     case, note = case_in(form), needed(form, "note").strip()
     if not note or len(note) > MOST_NOTE or not note.isprintable():
         raise Problem(422, f"note: say in 1 to {MOST_NOTE} characters why you skip this question.")
-    await done(office, Skip(case, person, person, note))
+    await skip(request, SkipIn(case=case, note=note), office)
     return RedirectResponse(f"/inbox?last={case}", 303)
 
 
-@router.post("/inbox/undo")
-async def undo(request: Request, office: InOffice) -> Response:
+@pages.post("/inbox/undo")
+async def undo_by_form(request: Request, office: InOffice) -> Response:
     """Take the last answer back; its question comes up again."""
     form, person = await form_of(request), caller_of(request).person
     case = case_in(form)
@@ -145,7 +212,7 @@ async def undo(request: Request, office: InOffice) -> Response:
     return RedirectResponse(f"/inbox?case={case}&last={case}", 303)
 
 
-@router.post("/inbox/availability")
+@pages.post("/inbox/availability")
 async def availability(request: Request, office: InOffice) -> Response:
     """Be asked, or not; questions that wait already stay until they are due."""
     form, person = await form_of(request), caller_of(request).person

@@ -1,40 +1,148 @@
-"""The policy, previewed and versioned, and the models, compared and switched."""
+"""The terms: the policy, previewed, versioned and restored; the models, compared and switched; and their pages."""
 
+import pathlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
-from pydantic import ValidationError
+from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service.api import terms as api
-from defero.service.api.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed
-from defero.service.api.schemas import MOST_NUMBER, ModelIn, PolicyIn
-from defero.service.events import Compared, ModelChanged
-from defero.service.flow.terms import ChangePolicy
+from defero.service import Problem, checked
+from defero.service.events import Compared, ModelChanged, PolicyChanged
+from defero.service.flow.settings import ChangePolicy, LoadModel, SwitchModel, checked_policy
+from defero.service.flow.what_if import MOST_CASES, last_cases, preview, preview_model
 from defero.service.office import Office
-from defero.service.pages.forms import (
-    MOST_CLASSES,
-    UNITS,
-    Fields,
-    fields_of,
-    money,
-    n_rules,
-    number,
-    percent,
-    policy_of,
-)
-from defero.service.pages.sight import render
-from defero.service.problems import Problem
 from defero.service.store import log
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.policy import MODES, Policy
+from defero.service.views.policy import MODES, MOST_NUMBER, Policy, PolicyIn
+from defero.service.web.requests import (
+    MOST_CLASSES,
+    UNITS,
+    Fields,
+    GuardedRoute,
+    InOffice,
+    caller_of,
+    done,
+    fields_of,
+    form_of,
+    n_rules,
+    needed,
+    plain,
+    policy_of,
+)
+from defero.service.web.schemas import ModelIn, responses
+from defero.service.web.sight import money, number, percent, render
 
-router = APIRouter(route_class=GuardedRoute)
+policy_router = APIRouter(tags=["policy"], route_class=GuardedRoute)
+Version = Annotated[int, Path(ge=0, le=MOST_NUMBER, examples=[3])]
+
+
+@policy_router.get("/v1/policy", response_model=Policy, responses=responses())
+def get_policy(office: InOffice) -> dict[str, Any]:
+    """Return the policy that holds now."""
+    policy = office.views()[0].policy
+    return {"version": policy.version, **policy.to_dict()}
+
+
+@policy_router.put("/v1/policy", response_model=Policy, responses=responses())
+async def put_policy(request: Request, body: PolicyIn, office: InOffice) -> Response:
+    """Let another policy hold from here on; it gets the next version."""
+    return plain(await done(office, ChangePolicy(body.model_dump(), caller_of(request).person)))
+
+
+@policy_router.get("/v1/policies", responses=responses())
+def get_policies(office: InOffice) -> dict[str, Any]:
+    """Return every version of the policy, with who set it and when."""
+    with office.database.read() as connection:
+        entries = list(log.read_log(connection, kinds=("policy_changed",)))
+    return {"policies": [{"seq": one.seq, "at": one.at, **vars(one.fact)} for one in entries]}
+
+
+@policy_router.post("/v1/policies/preview", responses=responses())
+def preview_policy(body: PolicyIn, office: InOffice) -> dict[str, Any]:
+    """Replay the last 1,000 cases under another policy: who would be asked, load, expected cost, questions."""
+    team = office.team
+    with office.database.read() as connection:
+        ledger, past = open_ledger(connection, now=office.clock()), last_cases(connection, most=MOST_CASES)
+    policy = checked_policy(body.model_dump(), ledger.policy.version + 1, ledger.people, team)
+    return preview(ledger, team, policy, past)
+
+
+@policy_router.post("/v1/policies/{version}/restore", response_model=Policy, responses=responses(404))
+async def restore_policy(request: Request, version: Version, office: InOffice) -> Response:
+    """Let an earlier version hold again, as a new version; 0 is the default policy."""
+    with office.database.read() as connection:
+        facts = [entry.fact for entry in log.read_log(connection, kinds=("policy_changed",))]
+    known = {fact.version: fact.policy for fact in facts if isinstance(fact, PolicyChanged)}
+    values = Policy().to_dict() if version == 0 else known.get(version)
+    if values is None:
+        raise Problem(404, "There is no such version of the policy.", version=version)
+    return plain(await done(office, ChangePolicy(values, caller_of(request).person)))
+
+
+models_router = APIRouter(tags=["models"], route_class=GuardedRoute)
+ModelVersion = Annotated[str, Path(pattern=r"^[0-9a-z_-]{1,40}$", examples=["9f2b6c01d3aa"])]
+_KINDS = ("model_loaded", "model_changed")
+
+
+@models_router.get("/v1/models", responses=responses())
+def get_models(office: InOffice) -> dict[str, Any]:
+    """Return the model that decides, the one beside it, and everything that was loaded or switched."""
+    with office.database.read() as connection:
+        ledger, entries = open_ledger(connection, now=office.clock()), list(log.read_log(connection, kinds=_KINDS))
+    history = [{"seq": one.seq, "at": one.at, "kind": one.fact.kind, **vars(one.fact)} for one in entries]
+    shown = {"model": ledger.model, "candidate": ledger.candidate}
+    return {**{name: None if one is None else vars(one) for name, one in shown.items()}, "history": history}
+
+
+@models_router.post("/v1/models", responses=responses(404, 409))
+async def load_model(request: Request, body: ModelIn, office: InOffice) -> Response:
+    """Load a model beside the one that decides, from the folder of models that the service was started with."""
+    team = await run_in_threadpool(office.shelf.load, body.folder)
+    known = office.shelf.teams.get(team.version)
+    # The next commit compares by it, and must not read it again.
+    office.shelf.keep(team if known is None else known, folder=body.folder)
+    try:
+        return plain(await done(office, LoadModel(team, body.folder, caller_of(request).person)))
+    except Problem:
+        if known is None:
+            office.shelf.teams.pop(team.version, None)
+        raise
+
+
+@models_router.get("/v1/models/comparison", responses=responses(404))
+def compare(office: InOffice) -> dict[str, Any]:
+    """Decide the last 1,000 cases by both models: who would be asked, load, expected cost, right answers."""
+    with office.database.read() as connection:
+        ledger, past = open_ledger(connection, now=office.clock()), last_cases(connection, most=MOST_CASES)
+    if ledger.candidate is None or ledger.model is None:
+        raise Problem(404, "There is no model beside the one that decides.")
+    team, candidate = office.shelf.team(ledger.model), office.shelf.team(ledger.candidate)
+    return {"model": team.version, "candidate": candidate.version, **preview_model(ledger, team, candidate, past)}
+
+
+@models_router.post("/v1/models/{version}/switch", responses=responses(404))
+async def switch_model(request: Request, version: ModelVersion, office: InOffice) -> Response:
+    """Let another model decide from the next commit on: the one beside, or an earlier one to roll back."""
+    known = await run_in_threadpool(_known_model, office, version)
+    return plain(await done(office, SwitchModel(known, caller_of(request).person)))
+
+
+def _known_model(office: Office, version: str) -> ModelChanged:
+    """Return the last entry of a model; it is loaded here, so that the switch itself takes no time."""
+    with office.database.read() as connection:
+        facts = [entry.fact for entry in log.read_log(connection, kinds=_KINDS)]
+    known = [fact for fact in facts if isinstance(fact, ModelChanged) and fact.version == version]
+    if not known:
+        raise Problem(404, "There is no such model; load it first.", model=version)
+    office.shelf.team(known[-1])
+    return known[-1]
+
+
+pages = APIRouter(route_class=GuardedRoute)
 PAGE = "/console/policy"
 MODELS_PAGE = "/console/models"
 MOST_EXAMPLES = 10
@@ -42,14 +150,14 @@ MOST_VERSIONS = 50
 Saved = Annotated[int | None, Query(ge=0, le=MOST_NUMBER)]
 
 
-@router.get(PAGE)
-def policy(request: Request, office: InOffice, saved: Saved = None) -> Response:
+@pages.get(PAGE)
+def policy_shown(request: Request, office: InOffice, saved: Saved = None) -> Response:
     """Show the policy that holds now, to be changed."""
     return policy_page(request, office, saved=saved)
 
 
-@router.post(PAGE)
-async def save(request: Request, office: InOffice) -> Response:
+@pages.post(PAGE)
+async def save_by_form(request: Request, office: InOffice) -> Response:
     """Let the policy of the form hold from here on, as the next version; a form that is wrong comes back."""
     fields = await form_of(request)
     try:
@@ -60,20 +168,20 @@ async def save(request: Request, office: InOffice) -> Response:
     return RedirectResponse(f"{PAGE}?saved={reply['version']}", 303)
 
 
-@router.post(PAGE + "/preview")
-async def preview(request: Request, office: InOffice) -> Response:
+@pages.post(PAGE + "/preview")
+async def preview_by_form(request: Request, office: InOffice) -> Response:
     """Decide the last 1,000 cases by the policy of the form; nothing changes."""
     fields = await form_of(request)
     try:
         values = await run_in_threadpool(read_form, office, fields)
-        result = await run_in_threadpool(api.preview_policy, PolicyIn(**values), office)
+        result = await run_in_threadpool(preview_policy, PolicyIn(**values), office)
     except Problem as problem:
         return await run_in_threadpool(policy_page, request, office, fields=fields, problem=problem)
     return await run_in_threadpool(policy_page, request, office, fields=fields, preview=result)
 
 
-@router.post(PAGE + "/mode")
-async def mode(request: Request, office: InOffice) -> Response:
+@pages.post(PAGE + "/mode")
+async def switch_mode(request: Request, office: InOffice) -> Response:
     """Switch shadow mode on or off; everything else stays, as the next version."""
     wanted = needed(await form_of(request), "mode")
     if wanted not in MODES:
@@ -83,10 +191,10 @@ async def mode(request: Request, office: InOffice) -> Response:
     return RedirectResponse(f"{PAGE}?saved={reply['version']}", 303)
 
 
-@router.post(PAGE + "/{version}/restore")
-async def restore(request: Request, version: api.Version, office: InOffice) -> Response:
+@pages.post(PAGE + "/{version}/restore")
+async def restore_by_form(request: Request, version: Version, office: InOffice) -> Response:
     """Let an earlier version hold again, as a new version."""
-    await api.restore_policy(request, version, office)
+    await restore_policy(request, version, office)
     current = await run_in_threadpool(_current, office)
     return RedirectResponse(f"{PAGE}?saved={current.version}", 303)
 
@@ -106,8 +214,7 @@ def policy_page(
     saved: int | None = None,
 ) -> Response:
     """Return the page: the form as it was sent, or the policy of now; a preview; every version."""
-    with office.database.read() as connection:
-        ledger, names = open_ledger(connection, now=office.clock()), read_names(connection)
+    ledger, names = office.views()
     current, classes = ledger.policy, _classes(office)
     experts = [
         (one.person, names.get(one.person, one.person))
@@ -140,7 +247,7 @@ def policy_page(
 def versions(office: Office, names: dict[str, str]) -> list[dict[str, Any]]:
     """Return the last versions with what each changed, the last one first; the API has all of them."""
     rows, before = [], Policy().to_dict()
-    for one in api.get_policies(office)["policies"]:
+    for one in get_policies(office)["policies"]:
         by = names.get(one["by"], one["by"])
         rows.append(
             {"version": one["version"], "at": one["at"], "by": by, "changes": changes(before, one["policy"], names)}
@@ -150,8 +257,7 @@ def versions(office: Office, names: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _current(office: Office) -> Policy:
-    with office.database.read() as connection:
-        return open_ledger(connection, now=office.clock()).policy
+    return office.views()[0].policy
 
 
 def _classes(office: Office) -> list[str]:
@@ -209,17 +315,17 @@ def _plain(name: str, value: Any) -> str:
 
 
 MOST_COMPARED = 1_000
-Compare = Annotated[Literal["yes"] | None, Query()]
+Beside = Annotated[Literal["yes"] | None, Query(alias="compare")]
 
 
-@router.get(MODELS_PAGE)
-def models(request: Request, office: InOffice, compare: Compare = None) -> Response:
+@pages.get(MODELS_PAGE)
+def models_shown(request: Request, office: InOffice, beside: Beside = None) -> Response:
     """Show the model that decides and the one beside it; `compare`: decide the last cases by both."""
     with office.database.read() as connection:
         ledger, names = open_ledger(connection, now=office.clock()), read_names(connection)
         entries = list(log.read_log(connection, kinds=("model_loaded", "model_changed")))
         facts = [one.fact for one in log.last_of_kinds(connection, kinds=("compared",), limit=MOST_COMPARED)]
-    comparison = api.compare(office) if compare and ledger.candidate is not None else None
+    comparison = compare(office) if beside and ledger.candidate is not None else None
     if comparison is not None:
         comparison["examples"] = comparison["examples"][:MOST_EXAMPLES]
     history = [{"at": one.at, "kind": one.fact.kind, "fact": one.fact} for one in reversed(entries)]
@@ -238,22 +344,18 @@ def models(request: Request, office: InOffice, compare: Compare = None) -> Respo
     )
 
 
-@router.post(MODELS_PAGE)
-async def load(request: Request, office: InOffice) -> Response:
+@pages.post(MODELS_PAGE)
+async def load_by_form(request: Request, office: InOffice) -> Response:
     """Load a model beside the one that decides."""
-    folder = needed(await form_of(request), "folder")
-    try:
-        body = ModelIn(folder=folder)
-    except ValidationError as error:
-        raise Problem(422, "folder: must be the name of a folder in the folder of models.") from error
-    await api.load_model(request, body, office)
+    body = checked(ModelIn, {"folder": needed(await form_of(request), "folder")})
+    await load_model(request, body, office)
     return RedirectResponse(MODELS_PAGE, 303)
 
 
-@router.post(MODELS_PAGE + "/{version}/switch")
-async def switch(request: Request, version: api.ModelVersion, office: InOffice) -> Response:
+@pages.post(MODELS_PAGE + "/{version}/switch")
+async def switch_by_form(request: Request, version: ModelVersion, office: InOffice) -> Response:
     """Let another model decide from the next commit on."""
-    await api.switch_model(request, version, office)
+    await switch_model(request, version, office)
     return RedirectResponse(MODELS_PAGE, 303)
 
 
@@ -279,7 +381,7 @@ def earlier(history: list[dict[str, Any]], model: ModelChanged | None) -> list[M
     return list(seen.values())
 
 
-def folders(directory: Path | None) -> list[str]:
+def folders(directory: pathlib.Path | None) -> list[str]:
     """Return the model folders that can be loaded."""
     if directory is None or not directory.is_dir():
         return []

@@ -1,4 +1,4 @@
-"""Pictures on the pages: how a case looks, and little charts as SVG, drawn on the server.
+"""How a case and its trail look, and little charts as SVG, drawn on the server.
 
 Their colours are classes of the style sheet.
 """
@@ -10,9 +10,12 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from defero.service.flow.team import Row
-from defero.service.views.kept import Kept
+from defero.service import events
+from defero.service.events import Row
+from defero.service.views.cases import with_names
+from defero.service.views.promises import Kept
 from defero.service.views.tallies import Flow
+from defero.service.web.sight import money, percent
 
 LONG_TEXT = 60
 """A longer text is shown as a paragraph, not in the table."""
@@ -168,3 +171,72 @@ def picture(grid: Grid) -> Markup:
 def rect(x: float, y: float, width: float, height: float, kind: str) -> str:
     """Return a rectangle."""
     return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+
+
+Names = Mapping[str, str]
+
+
+def lines_of(entries: Sequence[events.Entry], notes: Mapping[int, str], names: Names) -> list[dict[str, object]]:
+    """Return number, time, kind, sentence, details and note of each entry."""
+    return [
+        {
+            "seq": one.seq,
+            "at": one.at,
+            "kind": one.fact.kind.replace("_", " "),
+            "what": happened(one.fact, names),
+            "why": why(one.fact, names),
+            "note": notes.get(one.seq, ""),
+        }
+        for one in entries
+    ]
+
+
+def happened(fact: events.Fact, names: Names) -> str:
+    """Return what happened, in one sentence.
+
+    >>> happened(events.TimedOut(person="p2"), {"p2": "bob"})
+    'bob did not answer in time.'
+    """
+
+    def name(person: str) -> str:
+        return names.get(person, person)
+
+    match fact:
+        case events.Received():
+            return f"Received; scored by model {fact.model} under policy {fact.policy}."
+        case events.Rerouted():
+            who_asked = f"{name(fact.person)} was asked in place of {name(fact.instead_of)}"
+            return f"{who_asked}; P(right) is {percent(fact.p_person)}."
+        case events.Asked():
+            return f"{name(fact.person)} was asked; P(right) is {percent(fact.p_person)}."
+        case events.Answered():
+            sent = "" if fact.by == fact.person else f", sent by {name(fact.by)}"
+            return f"{name(fact.person)} answered {fact.answer}{sent}{'' if fact.counted else ', too late to count'}."
+        case events.Skipped():
+            return f"{name(fact.person)} skipped the question."
+        case events.Undone():
+            return f"{name(fact.person)} took the answer back."
+        case events.TimedOut():
+            return f"{name(fact.person)} did not answer in time."
+        case events.Settled():
+            names_heard = ", ".join(map(name, fact.heard)) or "nobody"
+            return f"Settled: {fact.label}; P(right) is {percent(fact.p_right)}; heard: {names_heard}."
+        case events.Outcome():
+            return f"The outcome is {fact.label}, by {name(fact.by)}."
+        case events.CallBegun():
+            return f"{name(fact.person)}, a language model, was called (call {fact.attempt})."
+        case events.CallFailed():
+            status = f"HTTP status {fact.status}" if fact.status else "no reply in time"
+            return f"The call failed: {status}{'' if fact.retry_at is None else '; it is tried again'}."
+        case events.CallEnded():
+            return f"The language model replied after {fact.seconds:.1f} s for {money(fact.price)}."
+        case events.Erased():
+            return f"{name(fact.by)} erased its content."
+    return fact.kind.replace("_", " ").capitalize() + "."
+
+
+def why(fact: events.Fact, names: Names) -> str:
+    """Return the reason of a step, with its costs."""
+    if isinstance(fact, events.Asked | events.Settled):
+        return f"{with_names(fact.reason, names)} (model {fact.model}, policy {fact.policy})"
+    return ""

@@ -13,15 +13,14 @@ from typing import Any
 
 from sqlalchemy.exc import DBAPIError, OperationalError
 
+from defero.service import InDoubt, Problem
 from defero.service.flow.command import Command, Round, do_all
-from defero.service.flow.team import WorkingTeam
-from defero.service.flow.terms import Shelf
-from defero.service.problems import InDoubt, Problem
+from defero.service.flow.team import Shelf, WorkingTeam
 from defero.service.store import log
+from defero.service.store.contents import SqlDesk
 from defero.service.store.database import Database
 from defero.service.store.saved_views import open_ledger, save_ledger
-from defero.service.store.sql_desk import SqlDesk
-from defero.service.views.ledger import Ledger
+from defero.service.views import Ledger
 
 MOST_COMMANDS = 64
 """Of one commit; more would make the first wait too long."""

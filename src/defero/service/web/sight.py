@@ -1,7 +1,8 @@
-"""A template filled and sent: what every page knows; and a sight, what the panels of the console are drawn from."""
+"""A template filled and sent: what every page knows, how numbers and times read, and what panels are drawn from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import Request
@@ -11,18 +12,90 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.responses import HTMLResponse
 
-from defero.service.access.tokens import SESSION_COOKIE, Caller, csrf_token
-from defero.service.api.requests import the_office
+from defero.service.access import SESSION_COOKIE, Caller, csrf_token
 from defero.service.office import Office
-from defero.service.pages import charts
-from defero.service.pages.forms import ago, duration, moment, money, number, percent
 from defero.service.store.contents import read_names
 from defero.service.store.log import CASES, TALLIES
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.drift import MODEL, drift_rows
-from defero.service.views.ledger import Ledger
+from defero.service.views import Ledger
 from defero.service.views.policy import Person
+from defero.service.views.promises import MODEL, drift_rows
 from defero.service.views.tallies import TEAM, Counts, Period, Tally
+from defero.service.web import charts
+from defero.service.web.requests import the_office
+
+NOTHING = "–"
+"""Stands where there is no number."""
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent; one that is nearly all or nothing is not rounded to it.
+
+    >>> percent(0.8349), percent(None), percent(1.0), percent(0.998), percent(0.99997), percent(0.0004)
+    ('83 %', '–', '100 %', '99.8 %', '> 99.9 %', '< 0.1 %')
+    """
+    if share is None:
+        return NOTHING
+    if 0.995 <= share < 1:
+        return "> 99.9 %" if share >= 0.9995 else f"{100 * share:.1f} %"
+    if 0 < share < 0.005:
+        return "< 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %"
+
+
+def money(amount: float | None) -> str:
+    """Return an amount in the unit of the policy; small ones with two digits that say something.
+
+    >>> money(1234.5), money(0.0), money(0.00248)
+    ('1,234.50', '0.00', '0.0025')
+    """
+    if amount is None:
+        return NOTHING
+    return f"{amount:.2g}" if 0 < abs(amount) < 0.01 else f"{amount:,.2f}"
+
+
+def number(value: object) -> str:
+    """Return a value of a cell; numbers without digits that say nothing.
+
+    >>> number(1234567.0), number(0.1 + 0.2), number(None), number("arm"), number(True)
+    ('1,234,567', '0.3', '–', 'arm', 'true')
+    """
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.0f}" if value.is_integer() else f"{value:.6g}"
+    return str(value)
+
+
+def duration(seconds: float | None) -> str:
+    """Return a length of time in its largest unit.
+
+    >>> duration(42), duration(170), duration(7_200), duration(200_000), duration(None)
+    ('42 s', '3 min', '2 h', '2 days', '–')
+    """
+    if seconds is None:
+        return NOTHING
+    for size, name in ((172_800, "days"), (7_200, "h"), (120, "min")):
+        if seconds >= size:
+            return f"{seconds / {'days': 86_400, 'h': 3_600, 'min': 60}[name]:.0f} {name}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def ago(at: float | None, now: float) -> str:
+    """Return how long ago a time was."""
+    return NOTHING if at is None else f"{duration(now - at)} ago"
+
+
+def moment(at: float | None) -> str:
+    """Return a time (UTC).
+
+    >>> moment(0.0)
+    '1970-01-01 00:00:00'
+    """
+    return NOTHING if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
 
 NAV = {
     "expert": [("/inbox", "Inbox")],
@@ -38,7 +111,7 @@ NAV = {
 """Links at the top of every page, by role."""
 
 _TEMPLATES = Environment(
-    loader=PackageLoader("defero.service.pages"),
+    loader=PackageLoader("defero.service.web"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,

@@ -1,21 +1,122 @@
-"""On what terms cases are decided: the policy, and the models, loaded beside each other and switched by a commit.
+"""What the lead sets: people who join, change and leave; the policy; and the models, loaded beside and switched.
 
-Each change is an entry of the log with a version.
+Each change of the policy or the model is an entry of the log with a version.
 """
 
-import threading
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from defero.core.errors import InputError
-from defero.data.encoders.find import Encoder
-from defero.service.events import ModelChanged, ModelLoaded, PersonChanged, PolicyChanged
+from defero.service import Problem, checked
+from defero.service.events import Erased, ModelChanged, ModelLoaded, PersonChanged, PolicyChanged, TimedOut
 from defero.service.flow.command import Command, Round
-from defero.service.flow.team import WorkingTeam, load_team
-from defero.service.problems import Problem
-from defero.service.views.policy import Policy
+from defero.service.flow.team import WorkingTeam
+from defero.service.views.policy import ROLES, Person, Policy
+
+
+def person_reply(person: Person, name: str, asked_today: int) -> dict[str, Any]:
+    """Return what a client is told of a person."""
+    return {"name": name, "asked_today": asked_today, **vars(person)}
+
+
+def person_of(work: Round, person: str) -> Person:
+    """Return a person; raises `Problem` where there is none."""
+    if person not in work.ledger.people:
+        raise Problem(404, "There is no such person.", person=person)
+    return work.ledger.people[person]
+
+
+@dataclass
+class AddPerson(Command):
+    """Somebody joins."""
+
+    name: str
+    role: str
+    by: str
+    capacity: int | None = None
+    person: str = ""
+
+    def begin(self, work: Round) -> None:
+        """Give them an id; a name that is taken is refused."""
+        if self.role not in ROLES:
+            raise Problem(422, f"role must be one of {', '.join(ROLES)}.")
+        if self.name in work.desk.names().values():
+            raise Problem(409, "There is somebody of this name already.")
+        self.person = work.ledger.new_person()
+        work.desk.set_name(self.person, self.name)
+        change = {"role": self.role, "capacity": self.capacity}
+        work.ledger.add(PersonChanged(person=self.person, change=change, by=self.by))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return the person."""
+        return person_reply(work.ledger.people[self.person], self.name, 0)
+
+
+@dataclass
+class ChangePerson(Command):
+    """A person's availability, capacity or place in the team changes.
+
+    Attributes
+    ----------
+    person, by : str
+    change : mapping
+        Some of "available", "capacity" and "removed".
+        The questions of somebody who leaves go to others.
+    """
+
+    person: str
+    change: Mapping[str, Any]
+    by: str
+
+    def begin(self, work: Round) -> None:
+        """Change them; nothing is written where nothing changes."""
+        before = vars(person_of(work, self.person))
+        change = {name: value for name, value in self.change.items() if before[name] != value}
+        if not change:
+            return
+        if change.get("removed"):
+            _check_lead_left(work, self.person)
+        work.ledger.add(PersonChanged(person=self.person, change=change, by=self.by))
+        if change.get("removed"):
+            for case in work.desk.open_questions(person=self.person):
+                state = work.state(case)
+                if state is not None and state.asked == self.person:
+                    work.ledger.add(TimedOut(person=self.person), case)
+                    work.waiting[case] = None
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return the person."""
+        names, person = work.desk.names(), work.ledger.people[self.person]
+        return person_reply(person, names[self.person], work.ledger.asked_today[self.person])
+
+
+def _check_lead_left(work: Round, person: str) -> None:
+    """Refuse that the last lead leaves."""
+    leads = [one.person for one in work.ledger.people.values() if one.role == "lead" and not one.removed]
+    if leads == [person]:
+        detail = "This is the last lead, and nobody else could run the service; add another lead first."
+        raise Problem(409, detail, person=person)
+
+
+@dataclass
+class ErasePerson(Command):
+    """A person's name is removed; they are never asked again, and what they answered stays."""
+
+    person: str
+    by: str
+
+    def begin(self, work: Round) -> None:
+        """Put a number in place of the name."""
+        person_of(work, self.person)
+        ChangePerson(self.person, {"removed": True}, self.by).begin(work)
+        work.desk.set_name(self.person, f"removed {self.person}")
+        work.desk.forget_address(self.person)
+        work.ledger.add(Erased(person=self.person, by=self.by))
+
+    def reply(self, work: Round) -> dict[str, Any]:
+        """Return the person without a name."""
+        names = work.desk.names()
+        return person_reply(work.ledger.people[self.person], names[self.person], work.ledger.asked_today[self.person])
 
 
 @dataclass
@@ -38,10 +139,7 @@ class ChangePolicy(Command):
 
 def checked_policy(values: Mapping[str, Any], version: int, people: Container[str], team: WorkingTeam) -> Policy:
     """Return a policy whose people and classes are known; raises `Problem` where one is not."""
-    try:
-        policy = Policy.from_dict(values, version=version)
-    except InputError as error:
-        raise Problem(422, str(error)) from error
+    policy = checked(Policy, {**values, "version": version})
     strangers = sorted(person for person in policy.people if person not in people)
     if strangers:
         raise Problem(422, "fees, capacity and rules must be by the ids of people.", unknown=strangers)
@@ -72,69 +170,10 @@ def people_behind(work: Round, team: WorkingTeam, *, by: str) -> tuple[str, ...]
     ids = {name: person for person, name in work.desk.names().items()}
     for name in team.router.expert_names:
         if name not in ids:
-            ids[name] = f"p{1 + max((int(one[1:]) for one in work.ledger.people), default=0)}"
+            ids[name] = work.ledger.new_person()
             work.desk.set_name(ids[name], name)
             work.ledger.add(PersonChanged(person=ids[name], change={"role": "expert"}, by=by))
     return tuple(ids[name] for name in team.router.expert_names)
-
-
-MOST_LOADED = 4
-"""Models of the folder that stay in memory; one that is needed again is loaded again."""
-
-
-@dataclass
-class Shelf:
-    """The models that this process has loaded, by version; those used last stay in memory.
-
-    Attributes
-    ----------
-    directory : Path, optional
-        The folder of models that the service was started with; nothing outside it is ever read.
-    teams : mapping
-        By version, the one used last at the end.
-    without_folder : set of versions
-        They could not be loaded again, so they always stay.
-    """
-
-    directory: Path | None = None
-    text_encoder: Encoder = None
-    teams: dict[str, WorkingTeam] = field(default_factory=dict)
-    without_folder: set[str] = field(default_factory=set)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def keep(self, team: WorkingTeam, *, folder: str = "") -> WorkingTeam:
-        """Remember a team as the one used last; of those with a folder the oldest are forgotten."""
-        with self._lock:
-            if not folder:
-                self.without_folder.add(team.version)
-            self.teams.pop(team.version, None)
-            self.teams[team.version] = team
-            loaded = [version for version in self.teams if version not in self.without_folder]
-            for version in loaded[:-MOST_LOADED]:
-                del self.teams[version]
-        return team
-
-    def load(self, folder: str) -> WorkingTeam:
-        """Return the model of a folder in the folder of models; its experts have no people yet."""
-        if self.directory is None:
-            raise Problem(409, "The service was started without a folder of models; start it with --models.")
-        path = self.directory / folder
-        if Path(folder).name != folder or path.resolve().parent != self.directory.resolve() or not path.is_dir():
-            raise Problem(404, "There is no such folder in the folder of models.", folder=folder)
-        try:
-            return load_team(path, text_encoder=self.text_encoder)
-        except (InputError, OSError, ValueError) as error:
-            raise Problem(422, f"{folder} cannot be loaded: {type(error).__name__}.", folder=folder) from error
-
-    def team(self, fact: ModelChanged) -> WorkingTeam:
-        """Return the team of an entry of the log, loaded if another process has loaded it."""
-        known = self.teams.get(fact.version)
-        if known is None:
-            known = self.load(fact.folder) if fact.folder else None
-        if known is None or known.version != fact.version:
-            raise Problem(503, "The model that decides now is not on this machine.", model=fact.version)
-        team = known if known.people == fact.experts else WorkingTeam(known.router, known.version, fact.experts)
-        return self.keep(team, folder=fact.folder)
 
 
 @dataclass

@@ -1,1 +1,0 @@
-"""Who may do what: tokens, signed links and sessions, the limits of rate and size, and the headers of every reply."""
