@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from defero.core.answers import Answers
+from defero.core.answers import MISSING as MISSING
+from defero.core.answers import NO_CLASS, Answers, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
+from defero.core.answers import is_missing as is_missing
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
-from defero.core.lookup import MISSING as MISSING
-from defero.core.lookup import NO_CLASS, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
-from defero.core.lookup import is_missing as is_missing
 from defero.core.wording import did_you_mean, join_names
 
 Labels = NDArray[np.generic]

@@ -22,7 +22,7 @@ from defero.core.labels import (
     is_text_array,
     names_in,
 )
-from defero.core.splits.split import split_by_time, split_groups, split_rows
+from defero.core.splits import split_by_time, split_groups, split_rows
 from defero.core.wording import join_names
 
 

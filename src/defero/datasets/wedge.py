@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers
-from defero.core.checks.options import whole_number
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers, whole_number
 from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.datasets.wedge_truth import HIGH, LOW, N_CLASSES, region_proba

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, frozen
-from defero.core.checks.options import probability, whole_number
+from defero.core.checks.arrays import FloatArray, frozen, probability, whole_number
 from defero.core.errors import InputError
 
 N_CLASSES = 4

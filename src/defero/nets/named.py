@@ -10,7 +10,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean
 from defero.nets.deferral_net import DeferralNet

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import IntArray, float_matrix
-from defero.core.checks.options import check_generator
+from defero.core.checks.arrays import IntArray, check_generator, float_matrix
 from defero.core.errors import InputError
 
 

@@ -6,8 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import IntArray
-from defero.core.checks.options import check_generator
+from defero.core.checks.arrays import IntArray, check_generator
 from defero.core.errors import InputError
 
 

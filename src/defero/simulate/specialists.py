@@ -5,8 +5,15 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, index_numbers
-from defero.core.checks.options import check_generator, probability, whole_number
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_generator,
+    index_numbers,
+    probability,
+    whole_number,
+)
 
 
 def other_class(label_idx: IntArray, *, n_classes: int, rng: np.random.Generator) -> IntArray:

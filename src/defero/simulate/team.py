@@ -5,8 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, index_numbers
-from defero.core.checks.options import check_generator, one_of, probability, whole_number
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_generator,
+    index_numbers,
+    one_of,
+    probability,
+    whole_number,
+)
 from defero.core.errors import InputError
 from defero.simulate.specialists import right_with
 from defero.simulate.surfaces import SURFACES, rank_columns

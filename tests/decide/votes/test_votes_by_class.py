@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vote_panels import clipped, panels
 
 from defero.core import InputError
-from defero.core.class_skill import ClassSkill, uniform_errors
+from defero.core.posterior import ClassSkill, uniform_errors
 from defero.decide.votes import ConfusionMatrices, bayes_vote
 
 

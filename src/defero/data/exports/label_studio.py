@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError, TableError
 from defero.data.answers.labels import LabelChoice, describe_sources, known_labels
 from defero.data.answers.log import AnswerLog, latest_answers

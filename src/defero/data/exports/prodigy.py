@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import Argument, TableError
 from defero.core.wording import join_names
 from defero.data.answers.labels import LabelChoice, describe_sources, known_labels

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from defero.core.errors import InputError
-from defero.datasets.storage.cache import file_sha256
+from defero.datasets.folder import file_sha256
 
 Progress = Callable[[int, int | None], None]
 _PIECE = 1 << 18

@@ -1,22 +1,21 @@
 """Questions with the scores of several language models: whom to ask, where answers are judged but not recorded."""
 
 import json
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError
-from defero.datasets.catalog import described
-from defero.datasets.files import require
-from defero.datasets.storage.cache import data_folder
+from defero.datasets.catalog import find_dataset
+from defero.datasets.files import located
+from defero.datasets.folder import Folder
 from defero.datasets.values import CorrectnessTable
 
 _DESCRIBING = ("split", "task", "question")
 
 
-def llm_routing_9(*, folder: str | PathLike[str] | None = None) -> CorrectnessTable:
+def llm_routing_9(*, folder: Folder = None) -> CorrectnessTable:
     """Load 6,108 questions of 14 tasks with the scores of nine language models, and what their tokens cost.
 
     A score is 1 or 0, right or wrong, except on `commongen`, where it is the share of what was asked for. Features:
@@ -27,9 +26,7 @@ def llm_routing_9(*, folder: str | PathLike[str] | None = None) -> CorrectnessTa
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
-    root = data_folder(folder)
-    require(root, LLM_ROUTING_9)
-    home = root / "llm_routing_9"
+    home, _ = located("llm-routing-9", folder)
     table = _from_frame(pd.read_parquet(home / "llmrouter9.parquet"))
     raw = json.loads((home / "prices_usd_per_million_tokens.json").read_text(encoding="utf-8"))
     prices = {
@@ -40,7 +37,7 @@ def llm_routing_9(*, folder: str | PathLike[str] | None = None) -> CorrectnessTa
     return CorrectnessTable(table.scores, table.expert_names, table.features, prices)
 
 
-def llm_routing_7(*, folder: str | PathLike[str] | None = None) -> CorrectnessTable:
+def llm_routing_7(*, folder: Folder = None) -> CorrectnessTable:
     """Load 20,600 questions of 16 tasks with the scores of seven language models.
 
     What a score means depends on the task; the source does not say, and this is what the numbers show.
@@ -53,11 +50,10 @@ def llm_routing_7(*, folder: str | PathLike[str] | None = None) -> CorrectnessTa
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
-    root = data_folder(folder)
-    home = root / "llm_routing_7"
-    if require(root, LLM_ROUTING_7) == "compact":
+    home, compact = located("llm-routing-7", folder)
+    if compact:
         return _from_frame(pd.read_parquet(home / "routerdc7.parquet"))
-    paths = sorted(root / file.path for file in LLM_ROUTING_7.of_form("source"))
+    paths = sorted(home.parent / file.path for file in find_dataset("llm-routing-7").of_form("source"))
     return _from_frame(pd.concat([_from_json(path) for path in paths], ignore_index=True))
 
 
@@ -76,8 +72,3 @@ def _from_frame(table: pd.DataFrame) -> CorrectnessTable:
     experts = tuple(str(name) for name in table if name not in _DESCRIBING)
     features = table[[name for name in _DESCRIBING if name in table]]
     return CorrectnessTable(table[list(experts)].to_numpy(dtype=np.float64), experts, features)
-
-
-LLM_ROUTING_9 = described("llm-routing-9", llm_routing_9)
-
-LLM_ROUTING_7 = described("llm-routing-7", llm_routing_7)
