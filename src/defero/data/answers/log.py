@@ -15,8 +15,7 @@ from defero.core.errors import TableError
 from defero.core.labels import MISSING, Labels, as_column, find_classes
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names
-from defero.data.answers.bad_answers import BadAnswer
-from defero.data.answers.class_codes import as_answers, class_codes, classes_of, distinct_cells
+from defero.data.answers.class_codes import BadAnswer, as_answers, class_codes, classes_of, distinct_cells
 from defero.data.answers.spellings import Spellings
 from defero.data.tables.cells import is_blank, no_such_column
 
