@@ -120,7 +120,7 @@ class Answers:
         """
         if len(matrix.shape) != 2:
             raise InputError(
-                f"must have two axes (n, J), one column per expert, got shape {matrix.shape}.", argument=name
+                f"must have two axes (n, J), one per item and expert, got shape {matrix.shape}.", argument=name
             )
         n_items, n_experts = map(int, matrix.shape)
         stored = matrix.tocoo()

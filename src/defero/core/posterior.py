@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_shape, set_frozen
 from defero.core.checks.experts import expert_probabilities
 from defero.core.errors import InputError
 
@@ -45,15 +45,13 @@ class ClassSkill:
         if right.size and not (right.min() >= 0 and right.max() <= 1):
             raise InputError("must be probabilities in [0, 1], for each item, expert and class.", argument="right")
         n_classes = right.shape[2]
-        if errors.shape != (n_classes, n_classes):
-            raise InputError(f"must have shape ({n_classes}, {n_classes}), got {errors.shape}.", argument="errors")
+        check_shape("errors", errors, (n_classes, n_classes))
         off = ~np.eye(n_classes, dtype=np.bool_)
         if np.diag(errors).any() or not (errors[off] > 0).all() or not np.allclose(errors.sum(axis=1), 1):
             raise InputError(
                 "must be 0 on the diagonal, positive elsewhere, and sum to 1 in each row.", argument="errors"
             )
-        object.__setattr__(self, "right", frozen(right))
-        object.__setattr__(self, "errors", frozen(errors))
+        set_frozen(self, right=right, errors=errors)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -142,10 +140,8 @@ class AnswerLaw:
         """Check the parts and put them together; expert_proba is (J,) or (n, J)."""
         eps = clip_width(eps)
         proba = expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts)
-        if skill is not None and skill.shape != (n_items, n_experts, n_classes):
-            raise InputError(
-                f"must be of shape ({n_items}, {n_experts}, {n_classes}), got {skill.shape}.", argument="skill"
-            )
+        if skill is not None:
+            check_shape("skill", skill.right, (n_items, n_experts, n_classes))
         return cls(np.clip(proba, eps, 1 - eps), n_classes, skill, discounts(discount, n_experts=n_experts), eps)
 
     def evidence(
@@ -251,10 +247,7 @@ def discounts(value: ArrayLike | None, *, n_experts: int) -> FloatArray:
     if value is None:
         return np.zeros(n_experts)
     discount = np.asarray(value, dtype=np.float64)
-    if discount.shape != (n_experts,):
-        raise InputError(
-            f"must have shape ({n_experts},), one number per expert, got {discount.shape}.", argument="discount"
-        )
+    check_shape("discount", discount, (n_experts,), like=", one number per expert")
     if not ((discount >= 0) & (discount <= 1)).all():
         raise InputError(
             f"must lie in [0, 1], got {discount.tolist()}; vote_discount estimates it.", argument="discount"

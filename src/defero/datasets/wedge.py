@@ -9,12 +9,12 @@ exactly a wedge x_1 < u_r of every region, and each mean over x is an integral o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers, probability, whole_number
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers, probability, set_frozen, whole_number
 from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.simulate.experts import right_with
@@ -225,8 +225,7 @@ class Wedge:
     expert_proba: FloatArray
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, frozen(getattr(self, field.name)))
+        set_frozen(self, **vars(self))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -269,9 +268,7 @@ class Wedge:
                 f"must lie in -1 (the model)..{self.n_experts - 1}, got {chosen[item]} for item {item}.",
                 argument="expert",
             )
-        classes = index_numbers("class_idx", class_idx, below=self.n_classes)
-        if len(classes) != len(self):
-            raise InputError(f"must have {len(self)} items, one per row, got {len(classes)}.", argument="class_idx")
+        classes = index_numbers("class_idx", class_idx, below=self.n_classes, n_items=len(self))
         rows = np.arange(len(self))
         return np.where(chosen == MODEL, self.class_proba[rows, classes], self.expert_proba[rows, chosen])
 

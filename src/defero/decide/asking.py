@@ -10,12 +10,13 @@ from defero.core.checks.arrays import (
     FloatArray,
     IntArray,
     availability,
+    class_probabilities,
     fee_matrix,
     names,
     price_matrix,
     whole_number,
 )
-from defero.core.checks.experts import answers_and_model, class_probabilities
+from defero.core.checks.experts import answers_and_model
 from defero.core.labels import MISSING, named
 from defero.core.posterior import EPS, AnswerLaw, ClassSkill, at, first_best
 from defero.core.results import MODEL, InTurn, Steps

@@ -8,9 +8,8 @@ from matplotlib.collections import PatchCollection, QuadMesh
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import IntArray, names
+from defero.core.checks.arrays import IntArray, check_shape, names
 from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
-from defero.core.errors import InputError
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
 from defero.core.trial import Trial
@@ -256,10 +255,7 @@ class SkillDisplay(Display):
         ax : Axes, optional
             Axes to draw on; a new figure by default.
         """
-        if np.ndim(correct) != 2:
-            raise InputError(
-                f"must have shape (n, J), one column per expert, got {np.shape(correct)}.", argument="correct"
-            )
+        check_shape("correct", correct, ("n", "J"), like=", one column per expert")
         n_items, n_experts = np.shape(correct)
         check_cases(n_items)
         check_experts(n_experts)

@@ -11,6 +11,7 @@ from defero.core.checks.arrays import (
     FloatArray,
     IntArray,
     check_generator,
+    check_shape,
     float_matrix,
     index_numbers,
     probability,
@@ -187,10 +188,7 @@ def simulate_pool(labels: ArrayLike, laws: Sequence[Law], *, rng: np.random.Gene
     """
     check_generator(rng)
     label_idx = np.asarray(labels)
-    if label_idx.ndim != 1:
-        raise InputError(
-            f"must have one axis (n,), one class number per item, got shape {label_idx.shape}.", argument="labels"
-        )
+    check_shape("labels", label_idx, ("n",), like=", one class number per item")
     pool = np.empty((len(label_idx), len(laws)), dtype=np.int64)
     for j, (law, child) in enumerate(zip(laws, rng.spawn(len(laws)), strict=True)):
         answers = np.asarray(law(label_idx, rng=child))

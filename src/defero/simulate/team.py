@@ -17,6 +17,7 @@ from defero.core.checks.arrays import (
     FloatArray,
     IntArray,
     check_generator,
+    check_shape,
     index_numbers,
     one_of,
     probability,
@@ -205,8 +206,7 @@ def _number_columns(features: ArrayLike, *, n_items: int) -> FloatArray:
         matrix = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument="features") from error
-    if matrix.ndim != 2 or len(matrix) != n_items:
-        raise InputError(f"must have shape ({n_items}, columns), got {matrix.shape}.", argument="features")
+    check_shape("features", matrix, (n_items, "columns"))
     return matrix
 
 

@@ -24,6 +24,30 @@ def frozen(array: Array) -> Array:
     return view
 
 
+def set_frozen(value: object, **arrays: NDArray[Any]) -> None:
+    """Set fields of a frozen dataclass to read-only arrays, when it is built."""
+    for name, array in arrays.items():
+        object.__setattr__(value, name, frozen(array))
+
+
+def check_shape(name: str, array: ArrayLike, shape: tuple[int | str, ...], *, like: str = "") -> None:
+    """Raise if an array has another shape; names such as "n" stand for any size, `like` says why it must be this one.
+
+    >>> check_shape("answers", np.zeros((3, 2)), ("n", 2))
+    >>> check_shape("answers", np.zeros(3), ("n", "J"), like=", one column per expert")
+    Traceback (most recent call last):
+    defero.core.errors.InputError: answers must have two axes (n, J), one column per expert, got shape (3,).
+    """
+    actual = np.shape(array)
+    sizes = [n if isinstance(one, str) else one for one, n in zip(shape, actual, strict=False)]
+    if len(actual) != len(shape) or actual != tuple(sizes):
+        wanted = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''}){like}"
+        if all(isinstance(one, str) for one in shape):
+            axes = "one axis" if len(shape) == 1 else "two axes"
+            raise InputError(f"must have {axes} {wanted}, got shape {actual}.", argument=name)
+        raise InputError(f"must have shape {wanted}, got {actual}.", argument=name)
+
+
 def refuse_text(name: str, value: Any) -> None:
     """Raise where a cell of an array (n, d) holds a text that is not a number; features X may be a DataFrame instead.
 
@@ -50,8 +74,7 @@ def float_matrix(name: str, value: ArrayLike, *, gaps: bool = False) -> FloatArr
     except (TypeError, ValueError) as error:
         refuse_text(name, value)
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument=name) from error
-    if matrix.ndim != 2:
-        raise InputError(f"must have two axes (n, columns), got shape {matrix.shape}.", argument=name)
+    check_shape(name, matrix, ("n", "columns"))
     wrong = np.isinf(matrix) if gaps else ~np.isfinite(matrix)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
@@ -71,6 +94,22 @@ def probabilities(name: str, value: ArrayLike) -> FloatArray:
             f"must lie in [0, 1], got {matrix[row, column]:g} at row {row}, column {column}; "
             "pass probabilities, not logits.",
             argument=name,
+        )
+    return matrix
+
+
+def class_probabilities(value: ArrayLike) -> FloatArray:
+    """Return the model's P(y = k), (n, K), rows sum to 1."""
+    matrix = probabilities("class_proba", value)
+    if matrix.shape[1] == 0:
+        raise InputError("must have at least one class, got no column.", argument="class_proba")
+    off = np.abs(matrix.sum(axis=1) - 1) > 1e-6
+    if off.any():
+        row = int(np.flatnonzero(off)[0])
+        raise InputError(
+            f"must sum to 1 in each row, got {matrix[row].sum():g} in row {row}; "
+            "are there columns that are no classes?",
+            argument="class_proba",
         )
     return matrix
 
@@ -158,8 +197,8 @@ def true_or_false(
     [[True, False]]
     """
     array = np.asarray(value)
-    if shape is not None and array.shape != shape:
-        raise InputError(f"must have the shape {shape} of the other arguments, got {array.shape}.", argument=name)
+    if shape is not None:
+        check_shape(name, array, shape, like=" of the other arguments")
     if array.dtype == np.bool_:
         return np.asarray(array, dtype=np.bool_)
     invalid = np.asarray((array != 0) & (array != 1), dtype=np.bool_)
@@ -247,8 +286,7 @@ def index_numbers(name: str, value: ArrayLike, *, below: int | None = None, n_it
 
 def check_length(name: str, array: NDArray[Any], *, n_items: int | None = None) -> None:
     """Raise if an array is not (n,)."""
-    if array.ndim != 1:
-        raise InputError(f"must have one axis (n,), one value per item, got shape {array.shape}.", argument=name)
+    check_shape(name, array, ("n",), like=", one value per item")
     if n_items is not None and len(array) != n_items:
         raise InputError(f"must have {n_items} items like the other arguments, got {len(array)}.", argument=name)
 

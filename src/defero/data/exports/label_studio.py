@@ -36,7 +36,7 @@ KINDS = ("choices", "rating", "taxonomy")
 
 
 @dataclass(frozen=True)
-class Annotation:
+class StudioEntry:
     """An annotation or a prediction as it stands in the file, and its results; none where it was cancelled."""
 
     task: int
@@ -54,7 +54,7 @@ class Annotation:
 
 def annotations_of(
     tasks: Sequence[dict[str, Any]], places: Sequence[str], *, by_model: bool, source: str
-) -> Iterator[Annotation]:
+) -> Iterator[StudioEntry]:
     """Yield the annotations, or the predictions, of all tasks. Drafts stand in a list of their own and are not read."""
     key = "predictions" if by_model else "annotations"
     for number, (task, place) in enumerate(zip(tasks, places, strict=True)):
@@ -66,7 +66,7 @@ def annotations_of(
             wrong = [one for one in results if not isinstance(one, dict)]
             if wrong:
                 raise TableError(f"{source}: {place}: 'result' must be a list of objects, got {wrong[0]!s:.40} in it.")
-            yield Annotation(number, place, record, results, by_model, cancelled)
+            yield StudioEntry(number, place, record, results, by_model, cancelled)
 
 
 def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, source: str) -> Control:
@@ -125,7 +125,7 @@ def _no_value(content: object, wanted: str, control: Control, *, source: str, pl
 
 
 def given_answers(
-    annotations: Sequence[Annotation],
+    annotations: Sequence[StudioEntry],
     control: Control,
     *,
     rows: Sequence[int],
@@ -154,7 +154,7 @@ def given_answers(
     return given
 
 
-def _names(annotations: Sequence[Annotation], names: Mapping[Any, str] | None, *, source: str) -> list[str | None]:
+def _names(annotations: Sequence[StudioEntry], names: Mapping[Any, str] | None, *, source: str) -> list[str | None]:
     """Return who gave each annotation: the name wanted, else email, else user name, else the number.
 
     A person whom the export describes in one place may stand with a number in another.
@@ -199,7 +199,7 @@ def _contact(person: dict[str, Any]) -> str | None:
     return None
 
 
-def _when(one: Annotation, *, source: str) -> float:
+def _when(one: StudioEntry, *, source: str) -> float:
     """Return seconds since 1970 of the last change; earliest of all where nothing is recorded."""
     for key in ("updated_at", "created_at"):
         value = one.record.get(key)
