@@ -16,6 +16,7 @@ from defero.core.checks.arrays import (
     class_probabilities,
     float_matrix,
     probabilities,
+    read_only,
     set_frozen,
 )
 from defero.core.display import Tabular
@@ -34,7 +35,7 @@ _FEW_COLUMNS = 16
 
 def _with_lazy_proba(cls: type["Scores"]) -> type["Scores"]:
     """Make `expert_proba` of computed scores when it is first asked for; given ones are as they were given."""
-    lazy = cached_property(lambda scores: _read_only(_proba_of_raw(scores.expert_raw, scores.link)))
+    lazy = cached_property(lambda scores: read_only(_proba_of_raw(scores.expert_raw, scores.link)))
     name = "expert_proba"
     lazy.__set_name__(cls, name)
     setattr(cls, name, lazy)
@@ -121,7 +122,7 @@ class Scores(Tabular):
             return cls(class_proba, proba, model_proba, expert_raw, link)
         scores = object.__new__(cls)
         for name, array in arrays.items():
-            object.__setattr__(scores, name, _read_only(array))
+            object.__setattr__(scores, name, read_only(array))
         for name, value in (("link", link), ("class_names", None), ("expert_names", None)):
             object.__setattr__(scores, name, value)
         return scores
@@ -282,10 +283,3 @@ def _row_sum(matrix: FloatArray) -> FloatArray:
 def _proba_of_raw(expert_raw: FloatArray, link: Link) -> FloatArray:
     """Return the probabilities (n, J) that raw scores stand for."""
     return sigmoid(expert_raw) if link == "logit" else np.exp(np.minimum(expert_raw, 0.0))
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    """Return a view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -78,22 +78,16 @@ def check_files(root: Path, entry: Dataset) -> tuple[CheckedFile, ...]:
     for file in entry.of_form(_form(root, entry)):
         for path in [] if "*" in file.path else files_on_disk(root, file) or []:
             inside = path.relative_to(root).as_posix()
-            registered = None if file.members else file.sha256
-            checked.append(_check(entry, path, inside, registered=registered, recorded=recorded.get(inside)))
+            registered, sha256 = None if file.members else file.sha256, file_sha256(path)
+            expected = registered or recorded.get(inside, sha256)
+            _compare(entry, path, sha256, expected)
+            first: Standing = "as at the first download" if inside in recorded else "not known"
+            checked.append(CheckedFile(inside, sha256, "as registered" if registered else first))
     if entry.tree is not None:
         sha256 = tree_sha256(root / entry.tree)
         _compare(entry, root / entry.tree, sha256, entry.tree_sha256)
         checked.append(CheckedFile(f"{entry.tree}/", sha256, "as registered"))
     return tuple(checked)
-
-
-def _check(entry: Dataset, path: Path, inside: str, *, registered: str | None, recorded: str | None) -> CheckedFile:
-    sha256 = file_sha256(path)
-    expected = registered or recorded
-    if expected is None:
-        return CheckedFile(inside, sha256, "not known")
-    _compare(entry, path, sha256, expected)
-    return CheckedFile(inside, sha256, "as registered" if registered else "as at the first download")
 
 
 def _compare(entry: Dataset, path: Path, sha256: str, expected: str | None) -> None:

@@ -11,7 +11,7 @@ from defero.core.trial import Trial
 from defero.judge import DeferralCurve, deferral_curve, wilson_interval
 from defero.judge.accuracy import trial_curve
 from defero.plotting import style
-from defero.plotting.style import Display, check_cases
+from defero.plotting.style import Display, check_sizes
 from defero.pools.curve import PoolCurve
 
 
@@ -52,7 +52,7 @@ class DeferralCurveDisplay(Display):
     @classmethod
     def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "DeferralCurveDisplay":
         """Draw a trial; each case goes to its best expert among those who answered it."""
-        check_cases(len(trial))
+        check_sizes(len(trial))
         return cls(trial_curve(trial), _used(trial.decision.deferred, trial.team_correct)).plot(ax)
 
     @classmethod

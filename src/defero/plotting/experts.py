@@ -16,7 +16,7 @@ from defero.core.trial import Trial
 from defero.judge import GroupCalibration, SkillByClass, decision_calibration, skill_by_class
 from defero.judge.intervals import Interval
 from defero.plotting import style
-from defero.plotting.style import Display, check_cases, check_experts, side_by_side
+from defero.plotting.style import Display, check_sizes, side_by_side
 
 
 @dataclass(eq=False)
@@ -99,8 +99,7 @@ class ExpertLoadDisplay(Display):
         """
         columns = answer_matrix(answers, name="answers")
         n_items, n_experts = columns.shape
-        check_cases(n_items)
-        check_experts(n_experts)
+        check_sizes(n_items, n_experts)
         truth = complete_labels("labels", labels, n_items=n_items)
         check_same_form("answers", asked_answers(chosen_experts(expert), columns)[1], "labels", truth)
         correct = (columns == truth[:, None]).astype(np.bool_)
@@ -257,8 +256,7 @@ class SkillDisplay(Display):
         """
         check_shape("correct", correct, ("n", "J"), like=", one column per expert")
         n_items, n_experts = np.shape(correct)
-        check_cases(n_items)
-        check_experts(n_experts)
+        check_sizes(n_items, n_experts)
         class_names = tuple(str(name) for name in np.asarray(classes).tolist())
         skill = skill_by_class(correct, label_idx, len(class_names), observed=observed)
         return cls(skill, names("expert_names", expert_names, count=n_experts), class_names).plot(ax)

@@ -190,9 +190,10 @@ def simulate_team(
     bounds = (probability("low", low), probability("high", high))
     answers = np.empty((len(label_idx), whole_number("n_experts", n_experts, least=1)), dtype=np.int64)
     right_by_class = np.empty((*answers.shape, n_classes))
+    spreads = ((class_spread, n_classes), (stratum_spread, int(stratum.max(initial=0)) + 1))
     for j, child in enumerate(rng.spawn(answers.shape[1])):
         of_shape, of_shifts, of_answers, of_asking = child.spawn(4)  # a stratum more leaves the expert's shape as it is
-        shifts = _shifts(of_shifts, (class_spread, n_classes), (stratum_spread, int(stratum.max(initial=0)) + 1))
+        shifts = [of_shifts.normal(size=count) * spread for spread, count in spreads]
         right_by_class[:, j] = _skill(SURFACES[law](ranks, of_shape), stratum, bounds, shifts)
         right_proba = right_by_class[np.arange(len(label_idx)), j, label_idx]
         drawn = right_with(label_idx, right_proba, n_classes=n_classes, rng=of_answers)
@@ -208,11 +209,6 @@ def _number_columns(features: ArrayLike, *, n_items: int) -> FloatArray:
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument="features") from error
     check_shape("features", matrix, (n_items, "columns"))
     return matrix
-
-
-def _shifts(rng: np.random.Generator, *spreads: tuple[float, int]) -> list[FloatArray]:
-    """Draw normal shifts, one array for each (standard deviation, count)."""
-    return [rng.normal(size=count) * spread for spread, count in spreads]
 
 
 def _skill(height: FloatArray, stratum: IntArray, bounds: tuple[float, float], shifts: list[FloatArray]) -> FloatArray:

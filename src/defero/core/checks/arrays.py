@@ -19,7 +19,12 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 def frozen(array: Array) -> Array:
     """Return a read-only copy, so that a checked value cannot change; a read-only array is not copied."""
-    view = array.copy() if array.flags.writeable else array.view()
+    return read_only(array.copy() if array.flags.writeable else array)
+
+
+def read_only(array: Array) -> Array:
+    """Return a view that cannot be written to."""
+    view = array.view()
     view.flags.writeable = False
     return view
 

@@ -267,9 +267,16 @@ def matching_codes(column: "pd.Series[Any]", classes: Labels) -> IntArray:
     >>> matching_codes(pd.Series(["1", None, "odd"]), np.array([0, 1])).tolist()
     [1, -1, -2]
     """
-    lookup = _lookup(classes)
+    # A class as written, and as `text_of` writes it where that is not ambiguous.
+    forms = [text_of(value) for value in classes.tolist()]
+    times = Counter(forms)
+    lookup = {form: number for number, form in enumerate(forms) if times[form] == 1}
+    lookup |= {str(value): number for number, value in enumerate(classes.tolist())}
     cell_idx, distinct = distinct_cells(column)
-    numbers = [_class_number(cell, lookup) for cell in distinct]
+    numbers = [
+        MISSING if is_blank(cell) else lookup.get(as_written(cell), lookup.get(text_of(cell), NO_CLASS))
+        for cell in distinct
+    ]
     return np.array([*numbers, MISSING], dtype=np.int64)[cell_idx]  # a missing cell has the index -1: the last
 
 
@@ -292,20 +299,6 @@ def distinct_cells(column: "pd.Series[Any]") -> tuple[IntArray, list[Any]]:
     except TypeError:  # lists and the like cannot be compared
         cell_idx, cells = pd.factorize(column.map(str, na_action="ignore"), use_na_sentinel=True)
     return cell_idx, np.asarray(cells).astype(object).tolist()
-
-
-def _lookup(classes: Labels) -> dict[str, int]:
-    """Map a class as written, and as `text_of` writes it where that is not ambiguous, to its number."""
-    written = {str(value): number for number, value in enumerate(classes.tolist())}
-    forms = [text_of(value) for value in classes.tolist()]
-    times = Counter(forms)
-    return {form: number for number, form in enumerate(forms) if times[form] == 1} | written
-
-
-def _class_number(cell: object, lookup: dict[str, int]) -> int:
-    if is_blank(cell):
-        return MISSING
-    return lookup.get(as_written(cell), lookup.get(text_of(cell), NO_CLASS))
 
 
 def as_answers(codes: IntArray, classes: Labels) -> Any:
