@@ -24,7 +24,7 @@ from sklearn.datasets import load_digits
 
 from benchmarks.people.crowd import Crowd
 from defero import DeferralClassifier, ExpertTable, Team
-from defero.core.splits.split import split_groups, split_rows
+from defero.core.splits import split_groups, split_rows
 from defero.data.model_folder import library_versions
 from defero.datasets import recidivism_people
 from defero.decide import ask_in_turn

@@ -7,8 +7,7 @@ from typing import Any, Literal, get_args
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from defero.core.checks.arrays import numbers
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import numbers, one_of
 from defero.core.errors import InputError
 from defero.judge.intervals import check_level, number
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
-from defero.nets.resnet import conv2d, draw_convolutions
+from defero.nets.trunks import conv2d, draw_convolutions
 
 
 class QuickTrunk(nn.Module):

@@ -10,7 +10,7 @@ from benchmarks.people.fold import Fold
 from defero import ExpertTable
 from defero.core.checks.arrays import IntArray
 from defero.core.labels import Labels
-from defero.core.splits.split import split_groups, split_rows
+from defero.core.splits import split_groups, split_rows
 
 PARTS = (0.7, 0.3)
 

@@ -9,7 +9,7 @@ import pandas as pd
 from defero import ExpertTable
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import MISSING, Labels
-from defero.core.splits.split import split_groups, split_rows
+from defero.core.splits import split_groups, split_rows
 
 HELD_OUT = (0.8, 0.2)
 

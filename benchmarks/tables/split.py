@@ -7,7 +7,7 @@ import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import MISSING
-from defero.core.splits.split import split_groups, split_rows
+from defero.core.splits import split_groups, split_rows
 
 LEARN = 0.7
 

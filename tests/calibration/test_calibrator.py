@@ -295,8 +295,8 @@ def test_a_mixture_of_experts_cannot_be_calibrated(method):
     ("labels", "correct", "observed", "words"),
     [
         ([0], [[1], [1]], [[1], [1]], r"label_idx must have 2 items .*, got 1"),
-        ([0, 1], [[1]], [[1], [1]], r"correct must have the shape \(2, 1\) of the other arguments, got \(1, 1\)"),
-        ([0, 1], [[1], [1]], [1, 1], r"observed must have the shape \(2, 1\) of the other arguments, got \(2,\)"),
+        ([0, 1], [[1]], [[1], [1]], r"correct must have shape \(2, 1\) of the other arguments, got \(1, 1\)"),
+        ([0, 1], [[1], [1]], [1, 1], r"observed must have shape \(2, 1\) of the other arguments, got \(2,\)"),
         ([0, 1], [[2], [1]], [[1], [1]], "correct must be True or False .* in each cell, got 2 for item 0"),
     ],
 )

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero import InputError
-from defero.core.class_skill import ClassSkill, uniform_errors
+from defero.core.posterior import ClassSkill, uniform_errors
 
 
 def drawn(seed):

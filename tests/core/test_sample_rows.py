@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 
 
 def test_a_table_that_alternates_is_sampled_from_both_halves():

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from defero.core.answers import Answers
+from defero.core.answers import Answers, class_numbers
 from defero.core.errors import InputError
 from defero.core.labels import encode_answers, encode_recorded, names_in
-from defero.core.lookup import class_numbers
 from defero.core.table import ExpertTable
 from defero.data.answers.log import latest_answers
 
@@ -219,7 +218,7 @@ def test_values_are_looked_up_by_and_by(cells_at_once, seed):
     codes = rng.integers(-1, 4, (7, 3))
     words = np.array(["a", "b", "c", "d", None], dtype=object)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("defero.core.lookup.CELLS_AT_ONCE", cells_at_once)
+        patch.setattr("defero.core.answers.CELLS_AT_ONCE", cells_at_once)
         assert class_numbers(words[codes], words[:4]).tolist() == codes.tolist()
         assert class_numbers(np.where(codes < 0, np.nan, codes), np.arange(4)).tolist() == codes.tolist()
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
-from defero.core.splits.split import split_by_time
+from defero.core.splits import split_by_time
 from defero.core.table import ExpertTable
 
 shares = st.lists(st.integers(1, 20), min_size=1, max_size=5).map(lambda parts: tuple(p / sum(parts) for p in parts))

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold
 
 from defero.core.errors import InputError
-from defero.core.splits.group_deal import deal_groups
-from defero.core.splits.split import refuse_shared_groups, split_groups
+from defero.core.splits import deal_groups, refuse_shared_groups, split_groups
 from defero.core.table import ExpertTable
 
 shares = st.lists(st.integers(1, 20), min_size=1, max_size=5).map(lambda parts: tuple(p / sum(parts) for p in parts))

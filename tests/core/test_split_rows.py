@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
-from defero.core.splits.split import split_rows
+from defero.core.splits import split_rows
 from defero.core.table import ExpertTable
 
 strata = st.lists(st.integers(0, 3), min_size=1, max_size=60).map(np.array)

@@ -5,7 +5,7 @@ import pytest
 
 from defero import read_cases
 from defero.core import ExpertTable
-from defero.data.answers.bad_answers import BadAnswersError
+from defero.data.answers.class_codes import BadAnswersError
 from defero.data.answers.spellings import alike_classes, alike_experts, one_sided_class_notes
 
 

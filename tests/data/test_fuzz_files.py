@@ -20,7 +20,7 @@ from defero.core.table import ExpertTable
 from defero.data.answers.labels import majority_labels
 from defero.data.answers.read_log import read_long
 from defero.data.exports.label_studio import read_label_studio
-from defero.data.exports.prodigy import read_lines, read_prodigy
+from defero.data.exports.prodigy import PRODIGY, read_prodigy
 from defero.data.tables.read import read_chunks, read_frame
 from defero.data.tables.wide import read_table
 
@@ -298,7 +298,8 @@ def exports(name, content):
     outcome(prodigy, name, content)
     outcome(lambda path: read_prodigy(path, truth="ann").table(), name, content)
     outcome(lambda path: read_prodigy(path, label="meta.x", without_label="majority").table(), name, content)
-    outcome(read_lines, name, content)
+    nothing = {"key": None, "control": None, "known_key": None, "known_control": None}
+    outcome(lambda path: PRODIGY.read_open(path, **nothing), name, content)
 
 
 @FEW

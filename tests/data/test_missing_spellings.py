@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from defero import Study, read_cases, read_table
-from defero.data.answers.bad_answers import BadAnswersError
+from defero.data.answers.class_codes import BadAnswersError
 from defero.data.tables.cells import MISSING_SPELLINGS
 
 ASK = {"label": "truth", "expert_names": ["al", "bo"]}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from defero.core.errors import InputError, TableError
-from defero.data.exports.prodigy import read_lines, read_prodigy
+from defero.data.exports.prodigy import PRODIGY, read_prodigy
 
 
 def line(item, who, verdict="accept", **fields):
@@ -160,6 +160,10 @@ def test_a_meta_that_is_no_object_has_no_fields(export):
     assert read_prodigy(export(lines), label="meta.gold").labels.tolist() == [None, "b"]
     with pytest.raises(TableError, match=r"no column 'meta\.silver' for the label"):
         read_prodigy(export(lines), label="meta.silver")
+
+
+def read_lines(path, *, key=None, known=None):
+    return PRODIGY.read_open(path, key=key, control=None, known_key=known, known_control=None)
 
 
 def test_open_tasks_need_no_answer(export):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from defero import read_cases
 from defero.core.errors import InputError
-from defero.data.answers.bad_answers import BadAnswersError
+from defero.data.answers.class_codes import BadAnswersError
 from defero.data.answers.spellings import Spellings, read_rename, write_rename
 
 ASK = {"label": "truth", "expert_names": ["al", "bo"]}

@@ -14,8 +14,7 @@ from study_results import write_study
 from defero.core.errors import TableError
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges, usual_bounds
-from defero.datasets.loaders.credit_default import credit_default_clients
-from defero.datasets.loaders.recidivism import recidivism_people
+from defero.datasets.tables import credit_default_clients, recidivism_people
 
 SPLITS = 20
 

@@ -23,7 +23,7 @@ from defero.datasets import (
     recidivism_people,
     sentiment_polarity_crowd,
 )
-from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
+from defero.datasets.tables import FINDINGS, READ_BY_NETWORKS
 
 TWEETS = """,count,hate_speech,offensive_language,neither,class,tweet
 0,3,0,0,3,2,plain

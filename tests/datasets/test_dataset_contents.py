@@ -21,10 +21,7 @@ from defero.datasets import (
     credit_default_clients,
     dataset_names,
     find_dataset,
-    galaxyzoo,
     get_dataset,
-    ham10000,
-    ham10000_metadata,
     hatespeech,
     keswani_toxicity,
     labelme_crowd,
@@ -35,9 +32,9 @@ from defero.datasets import (
     recidivism_people,
     sentiment_polarity_crowd,
 )
-from defero.datasets.loaders.chexpert import FINDINGS, READ_BY_NETWORKS
-from defero.datasets.loaders.cifar10 import cifar10_labels, read_binary_batch, read_piece, read_python_batch
-from defero.datasets.storage.cache import data_folder
+from defero.datasets.cifar import cifar10_labels, read_binary_batch, read_piece, read_python_batch
+from defero.datasets.folder import data_folder
+from defero.datasets.tables import FINDINGS, READ_BY_NETWORKS
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("DEFERO_DATA"), reason="DEFERO_DATA names no folder with the real data"
@@ -110,26 +107,6 @@ def test_cifar10h_is_in_the_order_of_cifar10():
     assert accuracy["vgg_15_BN_64"] == pytest.approx(0.9318)
 
 
-def test_skin_lesions():
-    table = ham10000_metadata()
-    assert len(table) == 10_015
-    assert table["lesion_id"].nunique() == 7470
-    assert np.bincount(table["label"]).tolist() == [1099, 115, 1113, 6705, 142, 327, 514]
-    assert int(table["age"].isna().sum()) == 57
-    chosen = table["image_id"].iloc[[0, 40, 7]].tolist()
-    images = ham10000(image_ids=chosen)
-    assert images.images.shape == (3, 150, 200, 3)
-    assert images.ids.tolist() == sorted(chosen)
-    assert images.images.std() > 10
-
-
-@pytest.mark.slow
-def test_all_skin_lesions():
-    images = ham10000(size=(50, 38))
-    assert images.images.shape == (10_015, 38, 50, 3)
-    assert (images.images.reshape(len(images), -1).std(axis=1) > 0).all()
-
-
 def test_our_form_of_the_tweets_holds_the_bytes_of_the_source():
     ours, source = find_dataset("hatespeech").files
     content = gzip.decompress((data_folder() / ours.path).read_bytes())
@@ -147,14 +124,6 @@ def test_tweets_are_labelled_by_most_votes():
     # Whole tweets without a comma or a line break, and first lines of the others.
     whole = int((~every.features["text"].str.contains("[,\n]")).sum())
     assert (whole, len(published) - whole) == (19_697, 802)
-
-
-def test_two_thousand_galaxies():
-    galaxies = galaxyzoo()
-    assert galaxies.images.shape == (2000, 64, 64, 3)
-    counts = pd.crosstab(galaxies.split, galaxies.labels)
-    assert counts.loc[["train", "validation"]].to_numpy().tolist() == [[700, 700], [300, 300]]
-    assert len(set(galaxies.ids)) == 2000
 
 
 def test_film_review_sentences():

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from defero.core.errors import InputError
-from defero.datasets.storage.cache import locked
+from defero.datasets.folder import locked
 
 
 def test_a_held_lock_is_refused_and_free_afterwards(tmp_path):
@@ -29,7 +29,7 @@ def test_an_error_inside_frees_it(tmp_path):
 
 def test_a_holder_that_was_killed_holds_nothing(tmp_path):
     program = (
-        "import os, signal, sys; from pathlib import Path; from defero.datasets.storage.cache import locked\n"
+        "import os, signal, sys; from pathlib import Path; from defero.datasets.folder import locked\n"
         "with locked(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", program, tmp_path / "a.lock"], check=False)

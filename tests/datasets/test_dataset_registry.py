@@ -16,17 +16,15 @@ from file_server import Site, serve
 import defero.datasets
 from defero.core.errors import InputError
 from defero.datasets import dataset_names, find_dataset, get_dataset, load_dataset
-from defero.datasets.catalog import _CATALOG, DATASETS, DataFile, Dataset
+from defero.datasets.catalog import DATASETS, DataFile, Dataset
 from defero.datasets.files import check_files, form_here, how_to_get
-from defero.datasets.storage.cache import Records, data_folder, read_records, tree_sha256, update_records
+from defero.datasets.folder import FolderRecords, data_folder, read_records, tree_sha256, update_records
 
 NAMES = [
     "cifar10",
     "cifar10n",
     "cifar10h",
-    "ham10000",
     "hatespeech",
-    "galaxyzoo",
     "sentiment-polarity-crowd",
     "keswani-toxicity",
     "labelme-crowd",
@@ -80,8 +78,8 @@ def below(root):
 
 
 def test_the_promised_names_are_there_and_each_entry_is_whole():
-    ours = [name for name in dataset_names() if find_dataset(name).load.__module__.startswith("defero.")]
-    assert sorted(ours) == sorted(NAMES) == sorted(_CATALOG)
+    ours = [name for name in dataset_names() if find_dataset(name).loader.__module__.startswith("defero.")]
+    assert sorted(ours) == sorted(NAMES)
     for entry in DATASETS.values():
         assert all((entry.title, entry.what, entry.licence, entry.citation, entry.by_hand)), entry.name
         assert re.match(r"https?://", entry.homepage)
@@ -97,8 +95,8 @@ def test_the_promised_names_are_there_and_each_entry_is_whole():
 
 def test_every_loader_exists():
     for entry in map(find_dataset, NAMES):
-        assert entry.load.__name__ in defero.datasets.__all__
-        assert entry.loader_name == f"defero.datasets.{entry.load.__name__}"
+        assert entry.loader.__name__ in defero.datasets.__all__
+        assert entry.loader_name == f"defero.datasets.{entry.loader.__name__}"
 
 
 @pytest.mark.parametrize(
@@ -128,9 +126,9 @@ def test_where_data_lie(monkeypatch, tmp_path):
 
 
 def test_records_come_back(tmp_path):
-    assert read_records(tmp_path) == Records()
-    update_records(tmp_path / "new", lambda now: now.with_hashes({"a/b": SHA}).with_licence("toy").with_licence("toy"))
-    assert read_records(tmp_path / "new") == Records({"a/b": SHA}, ("toy",))
+    assert read_records(tmp_path) == FolderRecords()
+    update_records(tmp_path / "new", sha256={"a/b": SHA}, licences=("toy", "toy"))
+    assert read_records(tmp_path / "new") == FolderRecords({"a/b": SHA}, ("toy",))
     assert below(tmp_path) == ["new/defero-records.json"]
 
 
@@ -218,7 +216,7 @@ def test_what_goes_wrong_says_what_to_do_and_leaves_no_half_data(tmp_path, toy, 
     assert "\n" not in str(caught.value)
     assert form_here(tmp_path, entry) is None
     assert [name for name in below(tmp_path) if ".part" not in name] == ["defero-records.json"]
-    assert read_records(tmp_path) == Records({}, ("toy",))
+    assert read_records(tmp_path) == FolderRecords({}, ("toy",))
 
 
 def test_nothing_to_download_says_what_to_put_where(tmp_path, toy):
@@ -287,18 +285,18 @@ def test_a_first_download_needs_the_licence_and_says_which(tmp_path, toy):
 
 def test_what_is_recorded_during_a_download_is_kept(tmp_path, toy):
     def meanwhile(*_):
-        update_records(tmp_path, lambda now: now.with_hashes({"other/file": SHA}).with_licence("other"))
+        update_records(tmp_path, sha256={"other/file": SHA}, licences=("other",))
 
     with serve(Site(CONTENT)) as site:
         toy(site.url)
         get_dataset("toy", folder=tmp_path, accept_licence=True, progress=meanwhile)
-    assert read_records(tmp_path) == Records({"other/file": SHA, "toy/cases.csv": SHA}, ("other", "toy"))
+    assert read_records(tmp_path) == FolderRecords({"other/file": SHA, "toy/cases.csv": SHA}, ("other", "toy"))
 
 
 def test_two_who_record_at_once_lose_nothing(tmp_path):
     names = [f"set{number}" for number in range(20)]
     with ThreadPoolExecutor(8) as pool:
-        for done in [pool.submit(update_records, tmp_path, lambda now, n=name: now.with_licence(n)) for name in names]:
+        for done in [pool.submit(update_records, tmp_path, licences=(name,)) for name in names]:
             done.result()
     assert read_records(tmp_path).licences == tuple(sorted(names))
     assert below(tmp_path) == ["defero-records.json"]
@@ -347,7 +345,7 @@ def test_what_another_brought_meanwhile_is_not_fetched_again(tmp_path, toy, monk
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path, toy):
     (tmp_path / "toy").write_text("a file")
-    update_records(tmp_path, lambda now: now.with_licence("toy"))
+    update_records(tmp_path, licences=("toy",))
     toy("http://127.0.0.1:9/nobody")
     with pytest.raises(InputError, match=r"toy: .*toy cannot be written \(.*\); or put cases.csv into toy/"):
         get_dataset("toy", folder=tmp_path)

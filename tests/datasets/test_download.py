@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from file_server import Site, serve
 
-from defero.datasets.storage.download import DownloadError, download
+from defero.datasets.download import DownloadError, download
 
 CONTENT = os.urandom(1 << 20) + b"the end"
 SHA = hashlib.sha256(CONTENT).hexdigest()
@@ -64,7 +64,7 @@ def test_a_stop_before_the_first_byte_of_a_new_version_leaves_no_old_bytes_under
             download(site.url, tmp_path / "file.bin")
         site.content, site.tag, site.cut_after = CONTENT[::-1], '"v2"', None
         with monkeypatch.context() as patched:
-            patched.setattr("defero.datasets.storage.download._write", stopped)
+            patched.setattr("defero.datasets.download._write", stopped)
             with pytest.raises(KeyboardInterrupt):
                 download(site.url, tmp_path / "file.bin")
         download(site.url, tmp_path / "file.bin")
@@ -172,7 +172,7 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path, monkeypatch):
         part.write_bytes(response.read(1000))
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("defero.datasets.storage.download._write", full)
+    monkeypatch.setattr("defero.datasets.download._write", full)
     with serve(Site(CONTENT)) as site, pytest.raises(DownloadError, match=r"disk of .* is full"):
         download(site.url, tmp_path / "file.bin")
     assert left(tmp_path) == []

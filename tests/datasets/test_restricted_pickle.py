@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
-from defero.datasets.storage.restricted_pickle import read_object_npy, read_pickle
+from defero.datasets.restricted_pickle import read_object_npy, read_pickle
 
 
 @given(

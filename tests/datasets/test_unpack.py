@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from defero.core.errors import InputError
-from defero.datasets.storage.unpack import unpack
+from defero.datasets.unpack import unpack
 
 
 def tar(path, *members, mode="w:gz"):
@@ -175,7 +175,7 @@ def test_a_full_disk_is_told(tmp_path, home, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("defero.datasets.storage.unpack._copy", full)
+    monkeypatch.setattr("defero.datasets.unpack._copy", full)
     with pytest.raises(InputError, match=r"disk of .* is full"):
         unpack(tar(tmp_path / "a", ("x", b"1")), home)
     assert everything(home) == []

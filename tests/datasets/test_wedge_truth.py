@@ -14,7 +14,7 @@ from defero.datasets import (
     wedge_with_budget,
     wedge_with_fees,
 )
-from defero.datasets.wedge_truth import region_proba
+from defero.datasets.wedge import region_proba
 
 proba = st.floats(0, 1)
 

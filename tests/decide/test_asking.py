@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defero.core import InputError
-from defero.core.class_skill import ClassSkill, uniform_errors
+from defero.core.posterior import ClassSkill, uniform_errors
 from defero.decide import DEFAULT_FEE, ask_in_turn, look_ahead, next_step
 from defero.decide.votes import bayes_vote
 

@@ -9,7 +9,7 @@ from exact_asking import answer_now, asked, drawn_case, optimum, policy_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from defero.core.class_skill import ClassSkill
+from defero.core.posterior import ClassSkill
 from defero.decide import ask_in_turn, next_step
 
 HERE = Path(__file__).parent

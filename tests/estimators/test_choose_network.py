@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from defero import DeferralClassifier, Recipe
 from defero.calibration.calibrator import PRIOR_ITEMS
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 from defero.estimators.expert_heads import fold_of_items
 from defero.estimators.networks import choose_network as room
 from defero.estimators.networks.choose_network import STRENGTHS, Choice, choose_network, enough_items

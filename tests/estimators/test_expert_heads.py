@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from defero import InputError
 from defero.core.answers import Answers
 from defero.core.scores import sigmoid
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 from defero.estimators.expert_heads import (
     FEW_ANSWERS,
     answers_are_few,

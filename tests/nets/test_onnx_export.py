@@ -12,7 +12,7 @@ from torch import nn
 
 from defero.core.errors import InputError, ModelFolderError
 from defero.nets import DeferralHead, DeferralNet
-from defero.nets.onnx_export import export_onnx
+from defero.nets.deep_scorer import export_onnx
 from defero.scorers import unpack_scorer
 from defero.scorers.links import scores_from_logits
 from defero.scorers.onnx import OnnxScorer

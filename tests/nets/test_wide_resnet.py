@@ -8,7 +8,7 @@ from torch.nn.functional import batch_norm, conv2d
 
 from defero.core.errors import InputError
 from defero.nets import DeferralHead, WideResNet
-from defero.nets.resnet import _Block
+from defero.nets.trunks import _Block
 
 
 def by_hand(depth, width, outputs):

@@ -72,5 +72,5 @@ def test_all_right_no_answers_at_all_and_one_class():
 
 
 def test_one_axis_is_refused():
-    with pytest.raises(InputError, match=r"correct must have shape \(n, J\).* got \(2,\)"):
+    with pytest.raises(InputError, match=r"correct must have two axes \(n, J\), .* got shape \(2,\)"):
         SkillDisplay.from_predictions([True, False], [0, 1], classes=["a", "b"])

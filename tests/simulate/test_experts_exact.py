@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.simulate import specialist
-from defero.simulate.specialists import other_class, right_with
+from defero.simulate.experts import other_class, right_with
 
 K = 5
 labels_and_seed = given(

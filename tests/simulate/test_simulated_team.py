@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from defero.core import InputError
 from defero.simulate import simulate_team
-from defero.simulate.surfaces import SURFACES, checkerboard, product, rank_columns, ring, stripes
+from defero.simulate.team import SURFACES, checkerboard, product, rank_columns, ring, stripes
 
 N = 60_000
 each_law = pytest.mark.parametrize("law", SURFACES)

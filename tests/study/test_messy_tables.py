@@ -6,7 +6,7 @@ import pytest
 
 from defero import InputError, Study, read_cases, read_table
 from defero.core.wording import join_names
-from defero.data.answers.bad_answers import BadAnswersError
+from defero.data.answers.class_codes import BadAnswersError
 from defero.data.answers.spellings import read_rename
 from defero.data.tables.bad_cells import BadCell, BadCells
 

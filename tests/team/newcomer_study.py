@@ -6,7 +6,7 @@ import numpy as np
 
 from defero import DeferralClassifier, TwoStageDeferral
 from defero.datasets import wedge
-from defero.simulate.specialists import right_with
+from defero.simulate.experts import right_with
 
 TEAMS = {
     "linear, shrunk heads": lambda: DeferralClassifier("linear", loss="ova", heads="shrunk", random_state=0),

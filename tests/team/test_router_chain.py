@@ -71,7 +71,11 @@ def test_functions_of_the_features():
             {"expert_names": ["a", "a"]},
             "expert_names must be distinct, got a more than once",
         ),
-        ((CLASS_PROBA, EXPERT_PROBA[:2]), {}, "expert_proba must have 3 rows like class_proba, got 2"),
+        (
+            (CLASS_PROBA, EXPERT_PROBA[:2]),
+            {},
+            r"expert_proba must have shape \(3, J\) like class_proba, got \(2, ",
+        ),
         (([[2.0, -1.0]], [[0.5]]), {}, "class_proba must lie in .0, 1., got 2 .* pass probabilities, not logits"),
     ],
 )

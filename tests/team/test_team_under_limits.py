@@ -10,7 +10,7 @@ import pytest
 from defero import ConfidenceThreshold, DeferralClassifier, Team
 from defero.calibration.sequences import VerdictMap
 from defero.core import InputError
-from defero.core.class_skill import uniform_errors
+from defero.core.posterior import uniform_errors
 from defero.datasets import wedge
 from defero.decide import assign
 from defero.team import voting

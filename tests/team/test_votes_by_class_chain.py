@@ -7,7 +7,7 @@ import pytest
 from roster_team import CLASSES, NAMES, D, N, cases, network, team_of
 
 from defero import Team
-from defero.core.class_skill import ClassSkill
+from defero.core.posterior import ClassSkill
 from defero.core.scores import logit, sigmoid
 from defero.decide import ask_in_turn
 from defero.decide.votes import bayes_vote

@@ -6,7 +6,7 @@ import pandas as pd
 from benchmarks.people.crowd import Crowd, PeopleSet
 from defero import ExpertTable
 from defero.datasets import chexpert_tables
-from defero.datasets.loaders.chexpert import READ_BY_NETWORKS
+from defero.datasets.tables import READ_BY_NETWORKS
 
 
 def load() -> Crowd:

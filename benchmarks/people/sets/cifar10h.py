@@ -5,8 +5,8 @@ import numpy as np
 from benchmarks.people.crowd import Crowd, PeopleSet
 from defero import ExpertTable, InputError
 from defero.datasets import cifar10h, cifar10h_networks
-from defero.datasets.storage.cache import data_folder
-from defero.simulate.annotators import draw_human
+from defero.datasets.folder import data_folder
+from defero.simulate.experts import draw_human
 
 N_PEOPLE = 3
 

@@ -6,7 +6,7 @@ from benchmarks.people.crowd import Crowd, PeopleSet
 from benchmarks.people.sets.cifar10h import N_PEOPLE
 from defero import ExpertTable
 from defero.datasets import cifar10h
-from defero.simulate.annotators import draw_human
+from defero.simulate.experts import draw_human
 
 READ = "vgg_15_BN_64"
 _LEAST = 1e-4

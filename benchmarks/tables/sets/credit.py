@@ -8,7 +8,7 @@ import pandas as pd
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.split import Rows, Split, cut
 from defero.core.checks.arrays import IntArray
-from defero.datasets.loaders.credit_default import credit_default_cases, credit_default_clients
+from defero.datasets.tables import credit_default_cases, credit_default_clients
 from defero.simulate.team import SimulatedTeam
 
 LAWS = ("ring", "checkerboard", "product")

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.answering.inputs import WhoAnswered, directions, known_features, who_answered
-from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import FloatArray, IntArray, one_of
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 

@@ -26,8 +26,7 @@ from defero.calibration.temperature import (
     fit_temperature,
     largest_class_pays,
 )
-from defero.core.checks.arrays import BoolArray, FloatArray, index_numbers, true_or_false
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import BoolArray, FloatArray, index_numbers, one_of, true_or_false
 from defero.core.errors import InputError
 from defero.core.scores import Link, Scores, row_max
 from defero.core.wording import join_names

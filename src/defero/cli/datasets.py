@@ -37,7 +37,7 @@ def list_datasets(folder: Folder = None, as_json: AsJson = False) -> None:
     """
     from defero.datasets.catalog import DATASETS
     from defero.datasets.files import form_here, summary
-    from defero.datasets.storage.cache import data_folder
+    from defero.datasets.folder import data_folder
 
     root = data_folder(folder)
     here = {name: form_here(root, entry) for name, entry in DATASETS.items()}
@@ -62,7 +62,7 @@ def info(name: Name, folder: Folder = None, as_json: AsJson = False) -> None:
     """
     from defero.datasets.catalog import find_dataset
     from defero.datasets.files import dataset_facts, describe_dataset
-    from defero.datasets.storage.cache import data_folder
+    from defero.datasets.folder import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
     if as_json:
@@ -89,7 +89,7 @@ def get(
     """
     from defero.datasets.catalog import find_dataset
     from defero.datasets.files import about, asks_for_licence, get_dataset
-    from defero.datasets.storage.cache import data_folder
+    from defero.datasets.folder import data_folder
 
     entry, root = find_dataset(name), data_folder(folder)
     if not as_json:

@@ -53,7 +53,7 @@ def show_rename(error: Exception) -> None:
     if not hasattr(error, "renamed") or running["command"] not in WITH_RENAME:
         return
     from defero.core.errors import InputError
-    from defero.data.answers.bad_answers import BadAnswersError
+    from defero.data.answers.class_codes import BadAnswersError
     from defero.data.answers.spellings import write_rename
 
     if not isinstance(error, BadAnswersError):

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from defero.core.answers import Answers
-from defero.core.checks.arrays import IntArray
+from defero.core.answers import MISSING as MISSING
+from defero.core.answers import NO_CLASS, Answers, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
+from defero.core.answers import is_missing as is_missing
+from defero.core.checks.arrays import IntArray, check_shape
 from defero.core.errors import InputError
-from defero.core.lookup import MISSING as MISSING
-from defero.core.lookup import NO_CLASS, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
-from defero.core.lookup import is_missing as is_missing
 from defero.core.wording import did_you_mean, join_names
 
 Labels = NDArray[np.generic]
@@ -60,8 +59,7 @@ def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
 def as_column(labels: ArrayLike, *, name: str) -> Labels:
     """Return labels as a one-dimensional array, text as objects."""
     array = _one_column(labels, name=name)
-    if array.ndim != 1:
-        raise InputError(f"must have one axis (n,), one label per item, got shape {array.shape}.", argument=name)
+    check_shape(name, array, ("n",), like=", one label per item")
     return array
 
 
@@ -178,13 +176,8 @@ def encode_recorded(
     answer_idx = encode_answers(answers, classes, name=name)
     if columns is not None:
         answer_idx = answer_idx[:, [columns.index(expert) for expert in expert_names]]
-    expected = (n_items, len(expert_names))
-    if answer_idx.shape != expected:
-        raise InputError(
-            f"must have shape {expected}, one row per item and one column for each expert of fit, "
-            f"got {answer_idx.shape}.",
-            argument=name,
-        )
+    why = ", one row per item and one column for each expert of fit"
+    check_shape(name, answer_idx, (n_items, len(expert_names)), like=why)
     return answer_idx
 
 
@@ -232,11 +225,13 @@ def answer_matrix(answers: object, *, name: str) -> Labels:
         filled[np.ma.getmaskarray(answers)] = None
         answers = filled
     array = _cells(answers, name=name)
-    if array.ndim != 2:
-        hint = "; for one expert pass a column: answers.reshape(-1, 1)." if array.ndim == 1 else "."
+    if array.ndim == 1:
         raise InputError(
-            f"must have two axes (n, J), one column per expert, got shape {array.shape}{hint}", argument=name
+            f"must have two axes (n, J), one column per expert, got shape {array.shape}; for one expert pass a column: "
+            "answers.reshape(-1, 1).",
+            argument=name,
         )
+    check_shape(name, array, ("n", "J"), like=", one column per expert")
     return array
 
 

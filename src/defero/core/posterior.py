@@ -1,19 +1,92 @@
-"""The posterior over classes: the model's probabilities, updated by what experts answer."""
+"""What an answer says about the class, and the posterior: the model's probabilities, updated by answers."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_shape, set_frozen
 from defero.core.checks.experts import expert_probabilities
-from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 
 EPS = 1e-6
 """Probabilities are clipped to [EPS, 1 - EPS]: nobody, expert or model, is beyond contradiction."""
 _TIE = 1e-9
 """Sums of weights depend on the order of the experts in the last digits; closer than this is a tie."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSkill:
+    """P(expert j answers m | x, y = k) of n items: `right` where m = k, else (1 - right) times `errors`.
+
+    Attributes
+    ----------
+    right : (n, J, K)
+        P(expert j is right | x, y = k).
+    errors : (K, K)
+        P(a wrong answer is m | y = k): 0 on the diagonal, positive elsewhere; rows sum to 1.
+
+    Examples
+    --------
+    >>> skill = ClassSkill(np.array([[[0.9, 0.6]]]), np.array([[0.0, 1.0], [1.0, 0.0]]))  # errs on class 1
+    >>> skill.likelihood(np.array([0]), np.array([0])).round(2).tolist()
+    [[[0.9, 0.1], [0.4, 0.6]]]
+    """
+
+    right: FloatArray
+    errors: FloatArray
+
+    def __post_init__(self) -> None:
+        right, errors = np.asarray(self.right, dtype=np.float64), np.asarray(self.errors, dtype=np.float64)
+        if right.ndim != 3 or right.shape[2] < 2:
+            raise InputError(
+                f"must have shape (n, J, K) with two or more classes, got {right.shape}.", argument="right"
+            )
+        if right.size and not (right.min() >= 0 and right.max() <= 1):
+            raise InputError("must be probabilities in [0, 1], for each item, expert and class.", argument="right")
+        n_classes = right.shape[2]
+        check_shape("errors", errors, (n_classes, n_classes))
+        off = ~np.eye(n_classes, dtype=np.bool_)
+        if np.diag(errors).any() or not (errors[off] > 0).all() or not np.allclose(errors.sum(axis=1), 1):
+            raise InputError(
+                "must be 0 on the diagonal, positive elsewhere, and sum to 1 in each row.", argument="errors"
+            )
+        set_frozen(self, right=right, errors=errors)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(n, J, K)."""
+        n_items, n_experts, n_classes = self.right.shape
+        return n_items, n_experts, n_classes
+
+    def likelihood(self, item_idx: IntArray, expert_idx: IntArray, *, eps: float = 0.0) -> FloatArray:
+        """Return P(m | y = k, x) of some items and experts, (a, K, K) with the truth k first.
+
+        `right` is clipped to [eps, 1 - eps].
+        """
+        right = np.clip(self.right[item_idx, expert_idx], eps, 1 - eps)
+        likelihood = (1 - right)[:, :, None] * self.errors
+        classes = np.arange(len(self.errors))
+        likelihood[:, classes, classes] = right
+        return likelihood
+
+    def log_likelihood(
+        self, item_idx: IntArray, expert_idx: IntArray, answer_idx: IntArray, *, eps: float
+    ) -> FloatArray:
+        """Return log P(answer | y = k, x) of answers to some items, (a, K)."""
+        right = np.clip(self.right[item_idx, expert_idx], eps, 1 - eps)
+        hit = answer_idx[:, None] == np.arange(len(self.errors))
+        share = np.where(hit, 1.0, self.errors.T[answer_idx])  # the diagonal is 0: avoid its logarithm
+        return np.where(hit, np.log(right), np.log1p(-right)) + np.log(share)
+
+
+def uniform_errors(n_classes: int) -> FloatArray:
+    """Return errors that are uniform over the other classes, (K, K).
+
+    >>> uniform_errors(3).tolist()
+    [[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    return (1.0 - np.eye(n_classes)) / (n_classes - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +140,8 @@ class AnswerLaw:
         """Check the parts and put them together; expert_proba is (J,) or (n, J)."""
         eps = clip_width(eps)
         proba = expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts)
-        if skill is not None and skill.shape != (n_items, n_experts, n_classes):
-            raise InputError(
-                f"must be of shape ({n_items}, {n_experts}, {n_classes}), got {skill.shape}.", argument="skill"
-            )
+        if skill is not None:
+            check_shape("skill", skill.right, (n_items, n_experts, n_classes))
         return cls(np.clip(proba, eps, 1 - eps), n_classes, skill, discounts(discount, n_experts=n_experts), eps)
 
     def evidence(
@@ -176,10 +247,7 @@ def discounts(value: ArrayLike | None, *, n_experts: int) -> FloatArray:
     if value is None:
         return np.zeros(n_experts)
     discount = np.asarray(value, dtype=np.float64)
-    if discount.shape != (n_experts,):
-        raise InputError(
-            f"must have shape ({n_experts},), one number per expert, got {discount.shape}.", argument="discount"
-        )
+    check_shape("discount", discount, (n_experts,), like=", one number per expert")
     if not ((discount >= 0) & (discount <= 1)).all():
         raise InputError(
             f"must lie in [0, 1], got {discount.tolist()}; vote_discount estimates it.", argument="discount"

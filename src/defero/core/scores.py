@@ -9,7 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, frozen, probabilities
+from defero.core.checks.arrays import (
+    FloatArray,
+    IntArray,
+    check_shape,
+    class_probabilities,
+    float_matrix,
+    probabilities,
+    read_only,
+    set_frozen,
+)
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 
@@ -26,7 +35,7 @@ _FEW_COLUMNS = 16
 
 def _with_lazy_proba(cls: type["Scores"]) -> type["Scores"]:
     """Make `expert_proba` of computed scores when it is first asked for; given ones are as they were given."""
-    lazy = cached_property(lambda scores: _read_only(_proba_of_raw(scores.expert_raw, scores.link)))
+    lazy = cached_property(lambda scores: read_only(_proba_of_raw(scores.expert_raw, scores.link)))
     name = "expert_proba"
     lazy.__set_name__(cls, name)
     setattr(cls, name, lazy)
@@ -64,43 +73,18 @@ class Scores(Tabular):
     expert_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        class_proba = probabilities("class_proba", self.class_proba)
+        class_proba = class_probabilities(self.class_proba)
         expert_proba = probabilities("expert_proba", self.expert_proba)
         expert_raw = float_matrix("expert_raw", self.expert_raw)
         n_items = len(class_proba)
-        if np.ndim(self.model_proba) != 1:
-            raise InputError(
-                f"must have one axis (n,), got shape {np.shape(self.model_proba)}.", argument="model_proba"
-            )
+        check_shape("model_proba", self.model_proba, (n_items,), like=" like class_proba")
         model_proba = probabilities("model_proba", np.atleast_2d(self.model_proba))[0]
-        if class_proba.shape[1] == 0:
-            raise InputError("must have at least one class, got no column.", argument="class_proba")
-        off = np.abs(class_proba.sum(axis=1) - 1) > 1e-6
-        if off.any():
-            row = int(np.flatnonzero(off)[0])
-            raise InputError(
-                f"must sum to 1 in each row, got {class_proba[row].sum():g} in row {row}; "
-                "are there columns that are no classes?",
-                argument="class_proba",
-            )
-        for name, array in (
-            ("expert_proba", expert_proba),
-            ("expert_raw", expert_raw),
-            ("model_proba", model_proba),
-        ):
-            if len(array) != n_items:
-                raise InputError(f"must have {n_items} rows like class_proba, got {len(array)}.", argument=name)
-        if expert_raw.shape != expert_proba.shape:
-            raise InputError(
-                f"must have the shape {expert_proba.shape} of expert_proba, got {expert_raw.shape}.",
-                argument="expert_raw",
-            )
+        check_shape("expert_proba", expert_proba, (n_items, "J"), like=" like class_proba")
+        check_shape("expert_raw", expert_raw, expert_proba.shape, like=" of expert_proba")
         if self.link not in ("logit", "log", "weight"):
             raise InputError(f"must be 'logit', 'log' or 'weight', got {self.link!r}.", argument="link")
-        object.__setattr__(self, "class_proba", frozen(class_proba))
-        object.__setattr__(self, "expert_proba", frozen(expert_proba))
-        object.__setattr__(self, "expert_raw", frozen(expert_raw))
-        object.__setattr__(self, "model_proba", frozen(model_proba))
+        set_frozen(self, class_proba=class_proba, expert_proba=expert_proba)
+        set_frozen(self, expert_raw=expert_raw, model_proba=model_proba)
 
     @classmethod
     def from_probabilities(cls, class_proba: ArrayLike, expert_proba: ArrayLike) -> "Scores":
@@ -138,7 +122,7 @@ class Scores(Tabular):
             return cls(class_proba, proba, model_proba, expert_raw, link)
         scores = object.__new__(cls)
         for name, array in arrays.items():
-            object.__setattr__(scores, name, _read_only(array))
+            object.__setattr__(scores, name, read_only(array))
         for name, value in (("link", link), ("class_names", None), ("expert_names", None)):
             object.__setattr__(scores, name, value)
         return scores
@@ -299,10 +283,3 @@ def _row_sum(matrix: FloatArray) -> FloatArray:
 def _proba_of_raw(expert_raw: FloatArray, link: Link) -> FloatArray:
     """Return the probabilities (n, J) that raw scores stand for."""
     return sigmoid(expert_raw) if link == "logit" else np.exp(np.minimum(expert_raw, 0.0))
-
-
-def _read_only(array: FloatArray) -> FloatArray:
-    """Return a view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

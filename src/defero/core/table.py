@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names, read_only
 from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.labels import (
@@ -22,7 +22,7 @@ from defero.core.labels import (
     is_text_array,
     names_in,
 )
-from defero.core.splits.split import split_by_time, split_groups, split_rows
+from defero.core.splits import split_by_time, split_groups, split_rows
 from defero.core.wording import join_names
 
 
@@ -153,7 +153,7 @@ class ExpertTable(Preformatted):
     @property
     def answer_idx(self) -> IntArray:
         """(n, J): the class number of each answer, -1 where missing."""
-        return _read_only(self.coded.dense())
+        return read_only(self.coded.dense())
 
     @property
     def observed(self) -> BoolArray:
@@ -264,11 +264,6 @@ def _one_each(name: str, values: ArrayLike, *, n_items: int) -> Labels:
     if len(column) != n_items:
         raise InputError(f"must have one entry per item: {n_items} items, got {len(column)}.", argument=name)
     return column
-
-
-def _read_only(array: IntArray) -> IntArray:
-    array.flags.writeable = False
-    return array
 
 
 def _row_numbers(rows: ArrayLike, *, n_items: int) -> IntArray:

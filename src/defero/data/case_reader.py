@@ -12,9 +12,9 @@ from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
 from defero.core.labels import Labels
 from defero.core.wording import count_of, did_you_mean, join_names
-from defero.data.answers.bad_answers import bad_answers
 from defero.data.answers.class_codes import (
     NO_CLASS,
+    bad_answers,
     class_codes,
     classes_of,
     matching_codes,

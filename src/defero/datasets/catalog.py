@@ -1,18 +1,19 @@
 """The named data sets: what is known of each, and how a name finds its data set.
 
-A data set is added by a file in `loaders/` and its entry in `catalog.toml`. Other packages add theirs through the
-entry-point group "defero.datasets".
+A data set is added by a loader and its entry in `catalog.toml`. Other packages add theirs through the entry-point group
+"defero.datasets".
 """
 
-import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 from defero.core.registry import Registry
+from defero.datasets.folder import Folder
 
 Form = Literal["compact", "source"]
 LabelKind = Literal["truth", "majority", "scores", "none"]
@@ -60,7 +61,7 @@ class Dataset:
         The name in commands, the data set's own name, and one line about it.
     licence, citation, homepage : str
     files : tuple of DataFile
-    load : callable
+    load : callable, or "module:name" of one
         Its loader, called by `load_dataset` with the keyword `folder` and the loader's own options.
     by_hand : str
         What to put where when it cannot be downloaded; continues "Put ".
@@ -80,7 +81,7 @@ class Dataset:
     citation: str
     homepage: str
     files: tuple[DataFile, ...]
-    load: Callable[..., Any]
+    load: Callable[..., Any] | str
     by_hand: str
     labels: LabelKind = "truth"
     arrays: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -88,10 +89,19 @@ class Dataset:
     tree_sha256: str | None = None
 
     @property
+    def loader(self) -> Callable[..., Any]:
+        """The loader itself."""
+        if not isinstance(self.load, str):
+            return self.load
+        module, _, name = self.load.partition(":")
+        loader: Callable[..., Any] = getattr(import_module(module), name)
+        return loader
+
+    @property
     def loader_name(self) -> str:
         """Where Python finds the loader: its public name, or its module's where another package has it."""
-        module = self.load.__module__
-        return f"{'defero.datasets' if module.startswith('defero.datasets.') else module}.{self.load.__name__}"
+        module = self.loader.__module__
+        return f"{'defero.datasets' if module.startswith('defero.datasets.') else module}.{self.loader.__name__}"
 
     def of_form(self, form: Form) -> tuple[DataFile, ...]:
         """Return the files of one form."""
@@ -106,19 +116,18 @@ def register_dataset(entry: Dataset) -> None:
     DATASETS.register(entry.name, entry)
 
 
-def described(name: str, load: Callable[..., Any]) -> Dataset:
+def _described(name: str, entry: dict[str, Any]) -> Dataset:
     """Return a data set of our own, as `catalog.toml` describes it."""
-    entry = {key: value for key, value in _CATALOG[name].items() if key not in ("loader", "files")}
     files: list[dict[str, Any]] = [
         {key: tuple(value) if isinstance(value, list) else value for key, value in file.items()}
-        for file in _CATALOG[name]["files"]
+        for file in entry.pop("files")
     ]
+    load = f"defero.datasets.{entry.pop('load')}"
     return Dataset(name=name, load=load, files=tuple(DataFile(**file) for file in files), **entry)
 
 
-_CATALOG = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-for _name, _entry in _CATALOG.items():
-    DATASETS.register_lazily(_name, f"defero.datasets.loaders.{_entry['loader']}")
+for _name, _entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+    register_dataset(_described(_name, _entry))
 
 
 def dataset_names() -> tuple[str, ...]:
@@ -139,7 +148,7 @@ def find_dataset(name: str) -> Dataset:
     return DATASETS.find(name)
 
 
-def load_dataset(name: str, *, folder: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+def load_dataset(name: str, *, folder: Folder = None, **options: Any) -> Any:
     """Load a data set that is in the data folder.
 
     Parameters
@@ -156,4 +165,4 @@ def load_dataset(name: str, *, folder: str | os.PathLike[str] | None = None, **o
     ExpertTable, ImageSet, VoteSet, AgreementSet, CorrectnessTable, or a dict of tables
         Whatever the loader of this data set returns; `defero datasets info NAME` names it.
     """
-    return find_dataset(name).load(folder=folder, **options)
+    return find_dataset(name).loader(folder=folder, **options)

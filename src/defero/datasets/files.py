@@ -3,18 +3,19 @@
 What can be downloaded is downloaded, everything is checked, and hashes seen first are recorded.
 """
 
-import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from defero.core.errors import Argument, InputError
 from defero.data.recipes.pictures import decode_picture
 from defero.datasets.catalog import DataFile, Dataset, Form, find_dataset
-from defero.datasets.storage.cache import (
+from defero.datasets.download import MOST_BYTES, download
+from defero.datasets.folder import (
     RECORDS,
+    Folder,
     data_folder,
     file_sha256,
     locked,
@@ -22,8 +23,7 @@ from defero.datasets.storage.cache import (
     tree_sha256,
     update_records,
 )
-from defero.datasets.storage.download import MOST_BYTES, download
-from defero.datasets.storage.unpack import unpack
+from defero.datasets.unpack import unpack
 from defero.datasets.values import Pictures
 
 Standing = Literal["as registered", "as at the first download", "not known"]
@@ -38,17 +38,11 @@ class CheckedFile:
     standing: Standing
 
 
-def matches(root: Path, pattern: str) -> list[Path]:
-    """Return the files below `root` with this path, or of this pattern, or whose path ends so after a folder more."""
-    if "*" in pattern:
-        return sorted(root.glob(pattern))
-    return [root / pattern] if (root / pattern).is_file() else []
-
-
 def files_on_disk(root: Path, file: DataFile) -> list[Path] | None:
     """Return the paths of a data set's file, an archive's members or their replacement; None where some are missing."""
     if not file.members:
-        return matches(root, file.path) or None
+        paths = sorted(root.glob(file.path)) if "*" in file.path else [root / file.path]
+        return [path for path in paths if "*" in file.path or path.is_file()] or None
     home = (root / file.path).parent
     for ends in (file.members, file.instead):
         paths = [path for path in (member_path(home, end) for end in ends) if path is not None]
@@ -79,32 +73,21 @@ def form_here(root: Path, entry: Dataset) -> Form | None:
 
 def check_files(root: Path, entry: Dataset) -> tuple[CheckedFile, ...]:
     """Compare every file of a data set with its sha256, and raise where one differs."""
-    form = form_here(root, entry)
-    if form is None:
-        raise InputError(how_to_get(root, entry))
     recorded = read_records(root).sha256
     checked = []
-    for file in entry.of_form(form):
-        if "*" in file.path:
-            continue
-        for path in files_on_disk(root, file) or []:
+    for file in entry.of_form(_form(root, entry)):
+        for path in [] if "*" in file.path else files_on_disk(root, file) or []:
             inside = path.relative_to(root).as_posix()
-            registered = None if file.members else file.sha256
-            checked.append(_check(entry, path, inside, registered=registered, recorded=recorded.get(inside)))
+            registered, sha256 = None if file.members else file.sha256, file_sha256(path)
+            expected = registered or recorded.get(inside, sha256)
+            _compare(entry, path, sha256, expected)
+            first: Standing = "as at the first download" if inside in recorded else "not known"
+            checked.append(CheckedFile(inside, sha256, "as registered" if registered else first))
     if entry.tree is not None:
         sha256 = tree_sha256(root / entry.tree)
         _compare(entry, root / entry.tree, sha256, entry.tree_sha256)
         checked.append(CheckedFile(f"{entry.tree}/", sha256, "as registered"))
     return tuple(checked)
-
-
-def _check(entry: Dataset, path: Path, inside: str, *, registered: str | None, recorded: str | None) -> CheckedFile:
-    sha256 = file_sha256(path)
-    expected = registered or recorded
-    if expected is None:
-        return CheckedFile(inside, sha256, "not known")
-    _compare(entry, path, sha256, expected)
-    return CheckedFile(inside, sha256, "as registered" if registered else "as at the first download")
 
 
 def _compare(entry: Dataset, path: Path, sha256: str, expected: str | None) -> None:
@@ -123,12 +106,19 @@ def how_to_get(root: Path, entry: Dataset) -> str:
     return f"{entry.name} is not in {root} and cannot be downloaded: {hand}."
 
 
-def require(root: Path, entry: Dataset) -> Form:
+def _form(root: Path, entry: Dataset) -> Form:
     """Return the form in which a data set is in the folder; raise with the way to get it where it is not."""
     form = form_here(root, entry)
     if form is None:
         raise InputError(how_to_get(root, entry))
     return form
+
+
+def located(name: str, folder: Folder = None) -> tuple[Path, bool]:
+    """Return the folder of a data set's files, and whether they are our compact form; raise where there are none."""
+    entry, root = find_dataset(name), data_folder(folder)
+    form = _form(root, entry)
+    return root / Path(entry.of_form(form)[0].path).parts[0], form == "compact"
 
 
 FileProgress = Callable[[str, int, int | None], None]
@@ -180,7 +170,7 @@ class Fetched:
 def get_dataset(
     name: str,
     *,
-    folder: str | os.PathLike[str] | None = None,
+    folder: Folder = None,
     accept_licence: bool = False,
     progress: FileProgress | None = None,
 ) -> Fetched:
@@ -210,7 +200,7 @@ def get_dataset(
                 Argument("accept_licence", True),
                 ".",
             )
-        update_records(root, lambda records: records.with_licence(name))
+        update_records(root, licences=(name,))
     downloaded = [file.path for file in sources if _fetch(root, entry, file, progress=progress)]
     return Fetched(entry, root, tuple(downloaded), check_files(root, entry))
 
@@ -239,7 +229,7 @@ def _fetch(root: Path, entry: Dataset, file: DataFile, *, progress: FileProgress
             if files_on_disk(root, file) is not None:
                 return False
             hashes = _download_or_unpack(root, file, progress=progress)
-            update_records(root, lambda records: records.with_hashes(hashes))
+            update_records(root, sha256=hashes)
     except InputError as error:
         reason = str(error).rstrip(".")
         raise InputError(f"{entry.name}: {reason}; or put {entry.by_hand} (in {root}; {entry.homepage}).") from error
@@ -257,7 +247,11 @@ def _download_or_unpack(root: Path, file: DataFile, *, progress: FileProgress | 
     known = file.sha256 or read_records(root).sha256.get(file.path)
     try:
         if users_archive:
-            hashes = {file.path: _archive_sha256(target, known)}
+            hashes = {file.path: file_sha256(target)}
+            if known not in (None, hashes[file.path]):
+                raise InputError(
+                    f"{target} has the sha256 {hashes[file.path]}, expected {known}: damaged, or another version."
+                )
         else:
             most = MOST_BYTES if file.most_mb is None else 1_000_000 * file.most_mb
             hashes = {file.path: download(str(file.url), target, sha256=known, progress=report, most_bytes=most)}
@@ -268,14 +262,6 @@ def _download_or_unpack(root: Path, file: DataFile, *, progress: FileProgress | 
         if file.members and not users_archive:
             target.unlink(missing_ok=True)
     return hashes
-
-
-def _archive_sha256(archive: Path, known: str | None) -> str:
-    """Return the sha256 of an archive that the user put into the folder; raise where it is another one."""
-    sha256 = file_sha256(archive)
-    if known is not None and sha256 != known:
-        raise InputError(f"{archive} has the sha256 {sha256}, expected {known}: damaged, or another version.")
-    return sha256
 
 
 def read_picture(source: Path | bytes, *, size: tuple[int, int] | None = None) -> Pictures:
@@ -304,18 +290,7 @@ def summary(entry: Dataset) -> dict[str, Any]:
 def dataset_facts(root: Path, entry: Dataset) -> dict[str, Any]:
     """Return all that is known of a data set, for JSON."""
     recorded = read_records(root).sha256
-    files = [
-        {
-            "path": file.path,
-            "form": file.form,
-            "url": file.url,
-            "sha256": file.sha256,
-            "most_mb": file.most_mb,
-            "recorded_sha256": recorded.get(file.path),
-            "members": list(file.members),
-        }
-        for file in entry.files
-    ]
+    files = [{**asdict(file), "recorded_sha256": recorded.get(file.path)} for file in entry.files]
     here = {"here": form_here(root, entry), "folder": str(root), "arrays": dict(entry.arrays)}
     extra = {"citation": entry.citation, "labels": entry.labels, "loader": entry.loader_name, "files": files}
     return summary(entry) | here | extra

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_shape, set_frozen
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 
@@ -51,7 +51,7 @@ class ImageSet:
                 continue
             if len(value) != len(self.labels):
                 raise InputError(f"must have one row per label, {len(self.labels)}, got {len(value)}.", argument=name)
-            object.__setattr__(self, name, frozen(value))
+            set_frozen(self, **{name: value})
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -86,13 +86,8 @@ class VoteSet:
     network_proba: Mapping[str, FloatArray] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        if self.votes.shape != (len(self.labels), len(self.classes)):
-            raise InputError(
-                f"must have the shape {(len(self.labels), len(self.classes))}, got {self.votes.shape}.",
-                argument="votes",
-            )
-        object.__setattr__(self, "labels", frozen(self.labels))
-        object.__setattr__(self, "votes", frozen(self.votes))
+        check_shape("votes", self.votes, (len(self.labels), len(self.classes)))
+        set_frozen(self, labels=self.labels, votes=self.votes)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -130,14 +125,10 @@ class CorrectnessTable:
     prices: Mapping[str, tuple[float, float]] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        if self.scores.shape != (len(self.features), len(self.expert_names)):
-            raise InputError(
-                f"must have the shape {(len(self.features), len(self.expert_names))}, got {self.scores.shape}.",
-                argument="scores",
-            )
+        check_shape("scores", self.scores, (len(self.features), len(self.expert_names)))
         if not ((self.scores >= 0) & (self.scores <= 1)).all():
             raise InputError("must lie in [0, 1], got others.", argument="scores")
-        object.__setattr__(self, "scores", frozen(self.scores))
+        set_frozen(self, scores=self.scores)
 
     def __len__(self) -> int:
         return len(self.scores)

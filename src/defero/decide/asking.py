@@ -5,12 +5,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix, names, price_matrix
-from defero.core.checks.experts import answers_and_model, class_probabilities
-from defero.core.checks.options import whole_number
-from defero.core.class_skill import ClassSkill
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    availability,
+    class_probabilities,
+    fee_matrix,
+    names,
+    price_matrix,
+    whole_number,
+)
+from defero.core.checks.experts import answers_and_model
 from defero.core.labels import MISSING, named
-from defero.core.posterior import EPS, AnswerLaw, at, first_best
+from defero.core.posterior import EPS, AnswerLaw, ClassSkill, at, first_best
 from defero.core.results import MODEL, InTurn, Steps
 from defero.core.scores import softmax
 from defero.decide.costs import ErrorCosts, after_one_answer

@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import FloatArray, IntArray, one_of
 from defero.core.results import MODEL
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.heads import ClassHeads, HeadPrior, Heads, Lens, fit_class_heads, fit_heads, fit_prior
 from defero.heads.class_heads import MOST_CLASSES

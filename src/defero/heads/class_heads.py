@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, frozen, probabilities
-from defero.core.class_skill import ClassSkill, uniform_errors
 from defero.core.errors import InputError
+from defero.core.posterior import ClassSkill, uniform_errors
 from defero.core.scores import logit
 from defero.heads.head import fit_head
 from defero.heads.heads import Heads, fit_heads

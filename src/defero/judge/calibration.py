@@ -8,8 +8,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, place, true_or_false
-from defero.core.checks.options import one_of, whole_number
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    frozen,
+    one_of,
+    place,
+    true_or_false,
+    whole_number,
+)
 from defero.core.errors import InputError
 from defero.judge.intervals import check_level, ratio, share_intervals, simultaneous_level
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, check_length, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, check_length, frozen, whole_number
 from defero.core.checks.experts import chosen_experts, complete_labels
-from defero.core.checks.options import whole_number
 from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.core.results import Decision

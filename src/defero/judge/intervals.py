@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import betaincinv
 
-from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.checks.options import one_of, share
+from defero.core.checks.arrays import FloatArray, IntArray, one_of, share
 from defero.core.errors import InputError
 
 Interval = Literal["wilson", "clopper-pearson"]

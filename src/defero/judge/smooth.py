@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.fft import dct
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.checks.options import whole_number
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, whole_number
 from defero.judge.calibration import Average, check_forecasts
 from defero.judge.intervals import check_level
 

@@ -1,11 +1,11 @@
 from defero.nets.deferral_net import DeferralHead as DeferralHead
 from defero.nets.deferral_net import DeferralNet as DeferralNet
+from defero.nets.deferral_net import DenseNet as DenseNet
+from defero.nets.deferral_net import Logits as Logits
 from defero.nets.deferral_net import feature_width as feature_width
-from defero.nets.dense import DenseNet as DenseNet
-from defero.nets.dense import Logits as Logits
 from defero.nets.named import NET_NAMES as NET_NAMES
 from defero.nets.named import net_by_name as net_by_name
 from defero.nets.named import trunk_by_name as trunk_by_name
-from defero.nets.resnet import ResNet as ResNet
-from defero.nets.resnet import WideResNet as WideResNet
-from defero.nets.text_cnn import TextCnn as TextCnn
+from defero.nets.trunks import ResNet as ResNet
+from defero.nets.trunks import TextCnn as TextCnn
+from defero.nets.trunks import WideResNet as WideResNet

@@ -10,12 +10,11 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean
 from defero.nets.deferral_net import DeferralNet
-from defero.nets.resnet import RESNET_DEPTHS, ResNet, WideResNet, is_wide_resnet
-from defero.nets.text_cnn import TextCnn
+from defero.nets.trunks import RESNET_DEPTHS, ResNet, TextCnn, WideResNet, is_wide_resnet
 
 
 def torchvision_trunk(model: str, *, pretrained: bool, generator: torch.Generator) -> nn.Module:

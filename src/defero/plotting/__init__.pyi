@@ -1,9 +1,9 @@
 from defero.plotting.agreement import AgreementDisplay as AgreementDisplay
-from defero.plotting.deferral_curve import DeferralCurveDisplay as DeferralCurveDisplay
-from defero.plotting.expert_load import ExpertLoadDisplay as ExpertLoadDisplay
-from defero.plotting.pool_frontier import PoolFrontierDisplay as PoolFrontierDisplay
+from defero.plotting.curves import DeferralCurveDisplay as DeferralCurveDisplay
+from defero.plotting.curves import PoolFrontierDisplay as PoolFrontierDisplay
+from defero.plotting.experts import ExpertLoadDisplay as ExpertLoadDisplay
+from defero.plotting.experts import SkillDisplay as SkillDisplay
 from defero.plotting.reliability import ReliabilityDisplay as ReliabilityDisplay
 from defero.plotting.set_size import SetSizeDisplay as SetSizeDisplay
-from defero.plotting.skill import SkillDisplay as SkillDisplay
 from defero.plotting.style import drawing as drawing
 from defero.plotting.style import dress as dress

@@ -15,7 +15,7 @@ from defero.core.trial import Trial
 from defero.judge import reliability_bins, wilson_interval
 from defero.judge.intervals import simultaneous_level
 from defero.plotting import style
-from defero.plotting.style import Display, check_cases, check_experts
+from defero.plotting.style import Display, check_sizes
 
 _STRIP = 0.16
 
@@ -116,8 +116,7 @@ class AgreementDisplay(Display):
         """
         columns = answer_matrix(answers, name="answers")
         n_items, n_experts = columns.shape
-        check_cases(n_items)
-        check_experts(n_experts)
+        check_sizes(n_items, n_experts)
         predicted = complete_labels("model_labels", model_labels, n_items=n_items)
         truth = complete_labels("labels", labels, n_items=n_items)
         observed = ~np.column_stack([missing_cells(column) for column in columns.T])

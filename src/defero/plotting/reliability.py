@@ -16,7 +16,7 @@ from defero.core.errors import Argument, InputError
 from defero.core.trial import Trial
 from defero.judge import ReliabilityBins, expected_calibration_error, reliability_bins
 from defero.plotting import style
-from defero.plotting.style import Display, check_cases, grid_of_panels
+from defero.plotting.style import Display, check_sizes, grid_of_panels
 
 _FAINT = 0.3
 _STRIP = 0.2  # height of the strip of counts below 0 %
@@ -59,7 +59,7 @@ class ReliabilityDisplay(Display):
         cls, trial: Trial, *, ax: Axes | None = None, n_bins: int = 10, level: float = 0.95, include_model: bool = True
     ) -> "ReliabilityDisplay":
         """Draw the model on all cases, and each expert on the cases that they answered."""
-        check_cases(len(trial))
+        check_sizes(len(trial))
         confidence, correct = trial.scores.expert_proba, trial.expert_correct
         observed, names = trial.observed, trial.expert_names
         if include_model:

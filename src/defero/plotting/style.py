@@ -189,13 +189,9 @@ def grid_of_panels(ax: Axes, n_panels: int, *, n_columns: int, gap: tuple[float,
     return [ax.inset_axes((c * (width + across), 1 - height - r * (height + down), width, height)) for r, c in corners]
 
 
-def check_cases(n_items: int) -> None:
-    """Raise if there are no cases."""
+def check_sizes(n_items: int, n_experts: int = 1) -> None:
+    """Raise if there are no cases, or no experts."""
     if n_items == 0:
         raise InputError("this picture needs at least one case, got none.")
-
-
-def check_experts(n_experts: int) -> None:
-    """Raise if there are no experts."""
     if n_experts == 0:
         raise InputError("this picture needs at least one expert, got none.")

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray
-from defero.core.checks.options import probability
+from defero.core.checks.arrays import FloatArray, probability
 from defero.core.errors import Argument, InputError
 from defero.judge.intervals import Share, check_level
 

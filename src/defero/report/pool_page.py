@@ -7,7 +7,7 @@ import numpy as np
 
 from defero.core.wording import money, signed_money
 from defero.judge.record.figures import Cell, Figure, FigureTable, count_figure
-from defero.plotting.pool_frontier import PoolFrontierDisplay
+from defero.plotting.curves import PoolFrontierDisplay
 from defero.pools.copies import score_interval
 from defero.pools.record import PoolRecord
 from defero.report.page import render, typeset

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, frozen
-from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
+from defero.core.posterior import ClassSkill
 from defero.core.scores import Scores, logit, sigmoid
 from defero.heads import ClassHeads, Heads, Lens, fit_head
 from defero.scorers import Packed, Scorer, unpack_scorer

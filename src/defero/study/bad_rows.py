@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import BoolArray, one_of
 from defero.data.tables.bad_cells import LIST_COLUMNS, BadCell, BadCells
 
 STOP, SKIP = "stop", "skip"

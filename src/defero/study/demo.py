@@ -55,7 +55,7 @@ def run_demo(
 def one_repetition(seed: int) -> Repetition:
     """Fit a team to a third of the digits and judge it on the others."""
     from defero import DeferralClassifier
-    from defero.datasets.digits import digits_team
+    from defero.datasets.tables import digits_team
 
     train, test = digits_team(random_state=seed).split(1 / 3, 2 / 3, random_state=seed)
     estimator = DeferralClassifier(random_state=seed)

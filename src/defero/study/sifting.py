@@ -10,8 +10,7 @@ import pandas as pd
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.wording import count_of
-from defero.data.answers.bad_answers import BadAnswer, BadAnswersError, What, bad_answers
-from defero.data.answers.class_codes import NO_CLASS, matching_codes
+from defero.data.answers.class_codes import NO_CLASS, BadAnswer, BadAnswersError, What, bad_answers, matching_codes
 from defero.data.cases import CaseFile, Cases
 from defero.data.recipes.columns import NumericColumn
 from defero.data.recipes.pictures import PictureRecipe

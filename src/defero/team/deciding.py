@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, by_name
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, by_name, one_of
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.results import Answer, Decision, ExpertSets, InTurn

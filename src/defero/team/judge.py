@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import BoolArray, one_of
 from defero.core.labels import encode_labels
 from defero.core.results import Answer
 from defero.core.trial import ASK, PanelTrial, Trial

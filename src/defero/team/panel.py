@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from defero.calibration.sequences import VerdictMap
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.checks.experts import stratum_names
-from defero.core.class_skill import ClassSkill
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING, Labels
+from defero.core.posterior import ClassSkill
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.targets import TARGETS

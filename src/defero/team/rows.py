@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.answers import Answers
+from defero.core.answers import MISSING, Answers
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError
-from defero.core.lookup import MISSING
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe

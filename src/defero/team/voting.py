@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from defero.calibration import Calibrator
-from defero.core.class_skill import ClassSkill
+from defero.core.posterior import ClassSkill
 from defero.core.scores import Scores, logit, sigmoid
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer

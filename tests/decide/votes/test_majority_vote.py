@@ -120,7 +120,7 @@ def test_nothing_is_written_into_the_arguments():
     ("changed", "message"),
     [
         ({"mask": [[True, True], [False, True]]}, r"nobody is heard on item 1 .* pass class_proba"),
-        ({"mask": [[True, True]]}, r"mask must have the shape \(2, 2\) of answers, got \(1, 2\)"),
+        ({"mask": [[True, True]]}, r"mask must have shape \(2, 2\) of answers, got \(1, 2\)"),
         ({"mask": [[1, 1], [1, 1]]}, "mask must be True or False for each answer, got dtype int64"),
         ({"answers": [0, 1]}, r"answers must have two axes \(n, J\), one column per expert, got shape \(2,\)"),
         ({"answers": [["a", "b"]] * 2}, "answers must be class numbers, -1 where missing, got dtype <U1; encode"),

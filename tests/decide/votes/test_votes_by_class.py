@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vote_panels import clipped, panels
 
 from defero.core import InputError
-from defero.core.class_skill import ClassSkill, uniform_errors
+from defero.core.posterior import ClassSkill, uniform_errors
 from defero.decide.votes import ConfusionMatrices, bayes_vote
 
 
@@ -95,5 +95,5 @@ def test_discount_weighs_it_and_a_confusion_matrix_replaces_it():
 
 def test_skill_of_other_items_is_refused():
     skill = ClassSkill(np.full((2, 1, 2), 0.8), uniform_errors(2))
-    with pytest.raises(InputError, match=r"skill must be of shape \(1, 1, 2\), got \(2, 1, 2\)"):
+    with pytest.raises(InputError, match=r"skill must have shape \(1, 1, 2\), got \(2, 1, 2\)"):
         bayes_vote([[0]], [[True]], [0.8], [[0.5, 0.5]], skill=skill)

@@ -7,13 +7,13 @@ import pytest
 from paper_pools import CASES, HAM_COUNTS, PUBLISHED, SHARES, WRITTEN
 
 from defero import InputError
-from defero.datasets import HAM10000_CLASSES
 from defero.simulate import specialist
 from defero_verma2023.pools.annotators import hatespeech_pool
 from defero_verma2023.pools.catalogue import POOLS
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool, cifar10_sim2_pool, gradual_overlap_pool
 from defero_verma2023.pools.ham10000 import ham10000_pool
 from defero_verma2023.pools.oracles import noiseless_oracle_pool, oracle_pool
+from defero_verma2023.pools.picture_sets import HAM10000_CLASSES
 
 OPTIONS = {
     "cifar10_sim1": {"n_experts": 20},

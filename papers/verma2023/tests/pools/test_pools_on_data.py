@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from paper_pools import HAM_COUNTS, HATESPEECH_COUNTS, PUBLISHED, WRITTEN
 
-from defero.datasets import HAM10000_CLASSES
 from defero.simulate import draw_human
 from defero_verma2023.pools.annotators import galaxyzoo_pool, hatespeech_pool
 from defero_verma2023.pools.ham10000 import ham10000_pool
+from defero_verma2023.pools.picture_sets import HAM10000_CLASSES
 from defero_verma2023.pools.stand_in import stand_in_human
 
 N_DRAWS = 1_000_000

@@ -1,5 +1,6 @@
 """Checks of arguments: each returns a clean value or raises an error that names the argument."""
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -18,9 +19,38 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 def frozen(array: Array) -> Array:
     """Return a read-only copy, so that a checked value cannot change; a read-only array is not copied."""
-    view = array.copy() if array.flags.writeable else array.view()
+    return read_only(array.copy() if array.flags.writeable else array)
+
+
+def read_only(array: Array) -> Array:
+    """Return a view that cannot be written to."""
+    view = array.view()
     view.flags.writeable = False
     return view
+
+
+def set_frozen(value: object, **arrays: NDArray[Any]) -> None:
+    """Set fields of a frozen dataclass to read-only arrays, when it is built."""
+    for name, array in arrays.items():
+        object.__setattr__(value, name, frozen(array))
+
+
+def check_shape(name: str, array: ArrayLike, shape: tuple[int | str, ...], *, like: str = "") -> None:
+    """Raise if an array has another shape; names such as "n" stand for any size, `like` says why it must be this one.
+
+    >>> check_shape("answers", np.zeros((3, 2)), ("n", 2))
+    >>> check_shape("answers", np.zeros(3), ("n", "J"), like=", one column per expert")
+    Traceback (most recent call last):
+    defero.core.errors.InputError: answers must have two axes (n, J), one column per expert, got shape (3,).
+    """
+    actual = np.shape(array)
+    sizes = [n if isinstance(one, str) else one for one, n in zip(shape, actual, strict=False)]
+    if len(actual) != len(shape) or actual != tuple(sizes):
+        wanted = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''}){like}"
+        if all(isinstance(one, str) for one in shape):
+            axes = "one axis" if len(shape) == 1 else "two axes"
+            raise InputError(f"must have {axes} {wanted}, got shape {actual}.", argument=name)
+        raise InputError(f"must have shape {wanted}, got {actual}.", argument=name)
 
 
 def refuse_text(name: str, value: Any) -> None:
@@ -49,8 +79,7 @@ def float_matrix(name: str, value: ArrayLike, *, gaps: bool = False) -> FloatArr
     except (TypeError, ValueError) as error:
         refuse_text(name, value)
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument=name) from error
-    if matrix.ndim != 2:
-        raise InputError(f"must have two axes (n, columns), got shape {matrix.shape}.", argument=name)
+    check_shape(name, matrix, ("n", "columns"))
     wrong = np.isinf(matrix) if gaps else ~np.isfinite(matrix)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
@@ -70,6 +99,22 @@ def probabilities(name: str, value: ArrayLike) -> FloatArray:
             f"must lie in [0, 1], got {matrix[row, column]:g} at row {row}, column {column}; "
             "pass probabilities, not logits.",
             argument=name,
+        )
+    return matrix
+
+
+def class_probabilities(value: ArrayLike) -> FloatArray:
+    """Return the model's P(y = k), (n, K), rows sum to 1."""
+    matrix = probabilities("class_proba", value)
+    if matrix.shape[1] == 0:
+        raise InputError("must have at least one class, got no column.", argument="class_proba")
+    off = np.abs(matrix.sum(axis=1) - 1) > 1e-6
+    if off.any():
+        row = int(np.flatnonzero(off)[0])
+        raise InputError(
+            f"must sum to 1 in each row, got {matrix[row].sum():g} in row {row}; "
+            "are there columns that are no classes?",
+            argument="class_proba",
         )
     return matrix
 
@@ -157,8 +202,8 @@ def true_or_false(
     [[True, False]]
     """
     array = np.asarray(value)
-    if shape is not None and array.shape != shape:
-        raise InputError(f"must have the shape {shape} of the other arguments, got {array.shape}.", argument=name)
+    if shape is not None:
+        check_shape(name, array, shape, like=" of the other arguments")
     if array.dtype == np.bool_:
         return np.asarray(array, dtype=np.bool_)
     invalid = np.asarray((array != 0) & (array != 1), dtype=np.bool_)
@@ -246,8 +291,7 @@ def index_numbers(name: str, value: ArrayLike, *, below: int | None = None, n_it
 
 def check_length(name: str, array: NDArray[Any], *, n_items: int | None = None) -> None:
     """Raise if an array is not (n,)."""
-    if array.ndim != 1:
-        raise InputError(f"must have one axis (n,), one value per item, got shape {array.shape}.", argument=name)
+    check_shape(name, array, ("n",), like=", one value per item")
     if n_items is not None and len(array) != n_items:
         raise InputError(f"must have {n_items} items like the other arguments, got {len(array)}.", argument=name)
 
@@ -265,3 +309,62 @@ def by_name(name: str, value: object, experts: tuple[str, ...], *, default: floa
         hint = did_you_mean(unknown[0], experts)
         raise InputError(f": no expert {join_names(unknown)}{hint} There are {join_names(experts)}.", argument=name)
     return [value.get(expert, default) for expert in experts]
+
+
+def whole_number(name: str, value: Any, *, least: int) -> int:
+    """Return an int of at least `least`; 20.0 is taken as 20.
+
+    >>> whole_number("n_bins", 20, least=1)
+    20
+    """
+    try:
+        number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
+    except TypeError as error:
+        raise InputError(f"must be a whole number of at least {least}, got {value!r}.", argument=name) from error
+    if number < least:
+        raise InputError(f"must be a whole number of at least {least}, got {value}.", argument=name)
+    return number
+
+
+def probability(name: str, value: float) -> float:
+    """Return a number in [0, 1].
+
+    >>> probability("p_in", 0.7)
+    0.7
+    """
+    if not 0 <= value <= 1:
+        raise InputError(f"must be a probability in [0, 1], got {value}.", argument=name)
+    return float(value)
+
+
+def share(name: str, value: float, *, example: str) -> float:
+    """Return a number inside (0, 1); `example` says what to pass, such as "for a 95% interval pass 0.95".
+
+    >>> share("level", 0.95, example="for a 95% interval pass 0.95")
+    0.95
+    """
+    if not 0 < value < 1:
+        raise InputError(f"must lie in (0, 1), got {value}; {example}.", argument=name)
+    return float(value)
+
+
+def one_of(name: str, value: object, choices: Iterable[object]) -> None:
+    """Raise if a value is not one of the choices.
+
+    >>> one_of("method", "plat", ("platt", "none"))
+    Traceback (most recent call last):
+    defero.core.errors.InputError: method must be one of platt, none, got 'plat'; did you mean 'platt'?
+    """
+    known = tuple(choices)
+    if value not in known:
+        guess = did_you_mean(str(value), [str(choice) for choice in known])
+        raise InputError(f"must be one of {join_names(known, most=30)}, got {value!r}{guess}", argument=name)
+
+
+def check_generator(rng: np.random.Generator) -> None:
+    """Raise if this is not a generator: a seed would repeat the same draws for every expert."""
+    if not isinstance(rng, np.random.Generator):
+        raise InputError(
+            f"must be a numpy.random.Generator, got {type(rng).__name__}; pass np.random.default_rng(seed).",
+            argument="rng",
+        )

@@ -5,7 +5,16 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_length, expert_rows, probabilities
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_length,
+    check_shape,
+    class_probabilities,
+    expert_rows,
+    probabilities,
+)
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, as_column, is_missing
 from defero.core.results import MODEL, Decision
@@ -21,10 +30,7 @@ def answer_numbers(answers: ArrayLike, *, n_classes: int) -> IntArray:
     [[0, -1]]
     """
     array = np.asarray(answers)
-    if array.ndim != 2:
-        raise InputError(
-            f"must have two axes (n, J), one column per expert, got shape {array.shape}.", argument="answers"
-        )
+    check_shape("answers", array, ("n", "J"), like=", one column per expert")
     if array.size and array.dtype.kind not in "iu":
         raise InputError(
             f"must be class numbers, -1 where missing, got dtype {array.dtype}; "
@@ -45,8 +51,7 @@ def answer_numbers(answers: ArrayLike, *, n_classes: int) -> IntArray:
 def heard_answers(answers: IntArray, mask: ArrayLike) -> BoolArray:
     """Return whose answer is heard, (n, J): in the mask, and recorded."""
     array = np.asarray(mask)
-    if array.shape != answers.shape:
-        raise InputError(f"must have the shape {answers.shape} of answers, got {array.shape}.", argument="mask")
+    check_shape("mask", array, answers.shape, like=" of answers")
     if array.dtype != np.bool_:
         raise InputError(f"must be True or False for each answer, got dtype {array.dtype}.", argument="mask")
     return array & (answers != MISSING)
@@ -58,24 +63,11 @@ def expert_probabilities(value: ArrayLike, *, n_items: int, n_experts: int) -> F
     return probabilities("expert_proba", spread)
 
 
-def class_probabilities(value: ArrayLike) -> FloatArray:
-    """Return the model's P(y = k), (n, K), rows sum to 1."""
-    matrix = probabilities("class_proba", value)
-    if matrix.shape[1] == 0:
-        raise InputError("must have at least one class, got no column.", argument="class_proba")
-    off = np.abs(matrix.sum(axis=1) - 1) > 1e-6
-    if off.any():
-        row = int(np.flatnonzero(off)[0])
-        raise InputError(f"must sum to 1 in each row, got {matrix[row].sum():g} in row {row}.", argument="class_proba")
-    return matrix
-
-
 def answers_and_model(answers: ArrayLike, class_proba: ArrayLike) -> tuple[IntArray, FloatArray]:
     """Return answers (n, J) and the model's probabilities (n, K) of the same items."""
     model = class_probabilities(class_proba)
     answer_idx = answer_numbers(answers, n_classes=model.shape[1])
-    if len(model) != len(answer_idx):
-        raise InputError(f"must have {len(answer_idx)} rows like answers, got {len(model)}.", argument="class_proba")
+    check_shape("class_proba", model, (len(answer_idx), "K"), like=" like answers")
     return answer_idx, model
 
 
@@ -102,8 +94,7 @@ def stratum_names(strata: ArrayLike, *, n_items: int) -> list[Stratum]:
     [1, 2]
     """
     array = np.asarray(strata)
-    if array.shape != (n_items,):
-        raise InputError(f"must have shape ({n_items},), one stratum per item, got {array.shape}.", argument="strata")
+    check_shape("strata", array, (n_items,), like=", one stratum per item")
     names = [one.item() if isinstance(one, np.generic) else one for one in array.tolist()]
     for one in dict.fromkeys(names):
         if is_missing(one):
@@ -120,8 +111,7 @@ def chosen_experts(expert: ArrayLike | Decision) -> IntArray:
     [0, -1]
     """
     chosen = np.asarray(expert.expert if isinstance(expert, Decision) else expert)
-    if chosen.ndim != 1:
-        raise InputError(f"must have one axis (n,), one choice per item, got shape {chosen.shape}.", argument="expert")
+    check_shape("expert", chosen, ("n",), like=", one choice per item")
     if chosen.size and chosen.dtype.kind not in "iu":
         raise InputError(f"must be expert numbers, -1 for the model, got dtype {chosen.dtype}.", argument="expert")
     if chosen.size and chosen.min() < MODEL:

@@ -9,16 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from defero.core.answers import Answers
-from defero.core.checks.arrays import BoolArray, IntArray
-from defero.core.checks.options import one_of
+from defero.core.answers import Answers, code_type
+from defero.core.checks.arrays import BoolArray, IntArray, one_of
 from defero.core.errors import TableError
 from defero.core.labels import MISSING, Labels, as_column, find_classes
-from defero.core.lookup import code_type
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names
-from defero.data.answers.bad_answers import BadAnswer
-from defero.data.answers.class_codes import as_answers, class_codes, classes_of, distinct_cells
+from defero.data.answers.class_codes import BadAnswer, as_answers, class_codes, classes_of, distinct_cells
 from defero.data.answers.spellings import Spellings
 from defero.data.tables.cells import is_blank, no_such_column
 

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray, IntArray
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import BoolArray, IntArray, one_of
 from defero.core.errors import Argument, TableError
 from defero.core.labels import Labels
 from defero.core.wording import join_names

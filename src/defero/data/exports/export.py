@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from defero.core.errors import InputError
+from defero.core.errors import InputError, TableError
 from defero.core.labels import Labels
 from defero.core.registry import Registry
 from defero.core.table import ExpertTable
-from defero.data.answers.labels import LabelChoice
-from defero.data.answers.log import AnswerLog, table_from_long
+from defero.core.wording import join_names
+from defero.data.answers.labels import LabelChoice, Source, describe_sources, known_labels
+from defero.data.answers.log import AnswerLog, latest_answers, table_from_long
 from defero.data.table_spec import Control
 from defero.data.tables.json_lines import JSON_LINES
 
@@ -158,16 +160,163 @@ def format_of(path: Path | None, file_format: str | None, *, remembered: str | N
     return by_ending or TABLE
 
 
+def export_of(file_format: str) -> Export | None:
+    """Return the export of a format; None of a table."""
+    return None if file_format == TABLE else EXPORTS.find(file_format, also=(TABLE,))
+
+
 def takes_control(file_format: str) -> bool:
     """Return whether the format's tool asks several questions, of which `control` names one."""
-    return file_format != TABLE and EXPORTS.find(file_format, also=(TABLE,)).has_control
+    export = export_of(file_format)
+    return export is not None and export.has_control
 
 
 def writes(file_format: str, path: Path) -> bool:
     """Return whether decisions on cases of this format are written to this file in the tool's own form."""
-    endings = () if file_format == TABLE else EXPORTS.find(file_format, also=(TABLE,)).written
-    return bool(endings) and path.name.lower().endswith(endings)
+    export = export_of(file_format)
+    return export is not None and bool(export.written) and path.name.lower().endswith(export.written)
 
 
 EXPORTS.register_lazily("label-studio", "defero.data.exports.label_studio:LABEL_STUDIO")
 EXPORTS.register_lazily("prodigy", "defero.data.exports.prodigy:PRODIGY")
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """What one annotation of an export says.
+
+    Attributes
+    ----------
+    item, row : int
+        The item, and what a message calls its place.
+    who : str or None
+        Who answered; nobody need have given the truth.
+    answer : text, number or None
+        None where the annotation holds none.
+    when, seconds : float
+        When it was given, -inf where not recorded, and how long it took, NaN where not recorded.
+    truth : bool
+        Is it the label, and no answer of an expert?
+    """
+
+    item: int
+    row: int
+    who: str | None
+    answer: object
+    when: float
+    truth: bool
+    seconds: float = float("nan")
+
+
+def exported(
+    items: pd.DataFrame,
+    given: Sequence[GivenAnswer],
+    field_labels: Source,
+    *,
+    truth: str,
+    key: str,
+    without_label: LabelChoice,
+    source: str,
+    notes: Sequence[str] = (),
+    column: str = "answer",
+    unit: str = "row",
+) -> ExportedCases:
+    """Put items and annotations together; of several of one person on an item the latest counts.
+
+    `truth` names the labels that were given as such, `field_labels` those of a field.
+    """
+    answered = [one for one in given if one.answer is not None and not one.truth]
+    log = latest_answers(
+        np.array([one.item for one in answered], dtype=np.int64),
+        [str(one.who) for one in answered],
+        np.array([*(one.answer for one in answered), None], dtype=object)[:-1],
+        rows=np.array([one.row for one in answered], dtype=np.int64),
+        when=np.array([one.when for one in answered], dtype=np.float64),
+        n_items=len(items),
+        n_blank=sum(one.answer is None for one in given),
+        source=source,
+        column=column,
+        unit=unit,
+    )
+    truths: list[object] = [None] * len(items)
+    for one in sorted((one for one in given if one.truth and one.answer is not None), key=lambda one: one.when):
+        truths[one.item] = one.answer
+    known = known_labels(log, (truth, truths), field_labels, without_label=without_label)
+    return ExportedCases(
+        items=items,
+        answers=log,
+        labels=known.labels,
+        label_sources=known.sources,
+        n_tied=known.n_tied,
+        key=key,
+        notes=(describe_sources(known.sources, source=source), *notes, *log.notes()),
+    )
+
+
+Several = Literal["error", "join", "leave out"]
+SEVERAL: tuple[Several, ...] = ("error", "join", "leave out")
+
+
+def one_answer(values: Sequence[Any], *, several: Several, what: str, source: str, place: str) -> Any:
+    """Return the only value, or None; of several values raise, make one class, or drop them.
+
+    >>> one_answer(["b", "a"], several="join", what="'topic'", source="a.json", place="task 1")
+    'a; b'
+    """
+    if len(values) < 2:
+        return values[0] if values else None
+    if several == "leave out":
+        return None
+    if several == "join":
+        return "; ".join(sorted({str(value) for value in values}))
+    raise TableError(
+        f"{source}: {place}: expected one answer to {what}, got {len(values)}: {join_names(values, most=5)}; "
+        "keep one, or pass several='join' to read them as one class or several='leave out' to drop them."
+    )
+
+
+def number_or_nan(value: object) -> float:
+    """Return a value as a float; NaN where it is missing or no number.
+
+    >>> number_or_nan(4), number_or_nan(None), number_or_nan(10**400)
+    (4.0, nan, nan)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return float("nan")
+    try:
+        return float(value)
+    except OverflowError:
+        return float("nan")
+
+
+def feature_frame(
+    records: Sequence[Mapping[str, Any]], *, source: str, of: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return one column per field, None where a record has none of it, and a sentence about fields left out.
+
+    A field that is a list or an object in any record is left out: it is no feature by itself.
+
+    >>> frame, notes = feature_frame([{"text": "good", "box": [1, 2]}, {"size": 3}], source="a.json", of="task")
+    >>> list(frame.columns), notes
+    (['text', 'size'], ('a.json: fields of a task that are lists or objects are left out: box.',))
+    """
+    names = list(dict.fromkeys(str(name) for record in records for name in record))
+    nested = {name for record in records for name, value in record.items() if isinstance(value, list | dict)}
+    columns = {name: _column([record.get(name) for record in records]) for name in names if name not in nested}
+    left_out = [name for name in names if name in nested]
+    note = f"{source}: fields of a {of} that are lists or objects are left out: {join_names(left_out)}."
+    return pd.DataFrame(columns, index=range(len(records))), (note,) if left_out else ()
+
+
+def _column(cells: list[Any]) -> "pd.Series[Any]":
+    """Return a column of numbers where all cells are numbers; blank texts are missing."""
+    tidy = [(cell.strip() or None) if isinstance(cell, str) else cell for cell in cells]
+    column = pd.Series(tidy, dtype=object)
+    filled = [cell for cell in tidy if cell is not None]
+    if filled and all(_is_number(cell) for cell in filled):
+        return pd.to_numeric(column)
+    return column
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool) and abs(cell) < 2**53

@@ -1,6 +1,9 @@
 """Label Studio's raw JSON export: tasks with everybody's annotations, as items and long answers."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -8,24 +11,208 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.options import one_of
-from defero.core.errors import InputError, TableError
-from defero.data.answers.labels import LabelChoice, describe_sources, known_labels
-from defero.data.answers.log import AnswerLog, latest_answers
-from defero.data.exports.export import Export, ExportedCases, OpenCases
-from defero.data.exports.fields import SEVERAL, Several, feature_frame
-from defero.data.exports.label_studio_results import (
-    KINDS,
+from defero.core.checks.arrays import one_of
+from defero.core.errors import Argument, InputError, TableError
+from defero.core.wording import did_you_mean, join_names
+from defero.data.answers.labels import LabelChoice
+from defero.data.exports.export import (
+    SEVERAL,
+    Export,
+    ExportedCases,
     GivenAnswer,
-    collect_answers,
-    entries_of,
-    find_control,
-    results_of,
+    OpenCases,
+    Several,
+    exported,
+    feature_frame,
+    number_or_nan,
+    one_answer,
 )
 from defero.data.exports.label_studio_tasks import KEY, ROUTING, tasks_with_decisions, write_label_studio
-from defero.data.table_spec import Control
+from defero.data.table_spec import STEP, Control
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.json_lines import Record, field_of_type, json_records
+
+KINDS = ("choices", "rating", "taxonomy")
+
+
+@dataclass(frozen=True)
+class StudioEntry:
+    """An annotation or a prediction as it stands in the file, and its results; none where it was cancelled."""
+
+    task: int
+    place: str
+    record: Mapping[str, Any]
+    results: list[dict[str, Any]]
+    by_model: bool
+    cancelled: bool
+
+    @property
+    def truth(self) -> bool:
+        """Is the annotation marked as ground truth?"""
+        return not self.by_model and bool(self.record.get("ground_truth"))
+
+
+def annotations_of(
+    tasks: Sequence[dict[str, Any]], places: Sequence[str], *, by_model: bool, source: str
+) -> Iterator[StudioEntry]:
+    """Yield the annotations, or the predictions, of all tasks. Drafts stand in a list of their own and are not read."""
+    key = "predictions" if by_model else "annotations"
+    for number, (task, place) in enumerate(zip(tasks, places, strict=True)):
+        for record in field_of_type(task, key, list, source=source, place=place):
+            if not isinstance(record, dict):
+                raise TableError(f"{source}: {place}: {key!r} must be a list of objects, got {record!s:.40} in it.")
+            cancelled = not by_model and bool(record.get("was_cancelled"))
+            results = [] if cancelled else field_of_type(record, "result", list, source=source, place=place)
+            wrong = [one for one in results if not isinstance(one, dict)]
+            if wrong:
+                raise TableError(f"{source}: {place}: 'result' must be a list of objects, got {wrong[0]!s:.40} in it.")
+            yield StudioEntry(number, place, record, results, by_model, cancelled)
+
+
+def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, source: str) -> Control:
+    """Return the control of this name; without a name the only one that asks for a class."""
+    controls: dict[str, Control] = {}
+    times: Counter[str] = Counter()
+    other: Counter[str] = Counter()
+    for result in results:
+        kind, from_name = str(result.get("type")), str(result.get("from_name"))
+        if kind not in KINDS:
+            other[kind] += 1
+            continue
+        times[from_name] += 1
+        control = Control(from_name, str(result.get("to_name")), kind)
+        earlier = controls.setdefault(from_name, control)
+        if earlier.kind != kind:
+            raise TableError(f"{source}: the control {from_name!r} is of two types, {earlier.kind} and {kind}.")
+    if name is not None and name not in controls:
+        names = f" The controls are {join_names(controls)}." if controls else ""
+        raise TableError(f"{source}: no result of the control {name!r}{did_you_mean(name, controls)}{names}")
+    if not controls:
+        types = f"; the types of the results are {join_names(other)}" if other else ", got no result at all"
+        raise TableError(f"{source}: expected results of type {join_names(KINDS)}{types}.")
+    if name is None and len(controls) > 1:
+        counts = join_names(f"{one} ({times[one]} answers)" for one in controls)
+        raise TableError(
+            f"{source}: several controls ask for a class: {counts}; name one with ", Argument("control"), "."
+        )
+    return controls[name if name is not None else next(iter(controls))]
+
+
+def _values(result: Mapping[str, Any], control: Control, *, source: str, place: str) -> Iterator[object]:
+    value = result.get("value")
+    content = value.get(control.kind) if isinstance(value, dict) else None
+    if control.kind == "rating":
+        if isinstance(content, bool) or not isinstance(content, int | float):
+            raise _no_value(content, "a number", control, source=source, place=place)
+        yield content
+        return
+    if not isinstance(content, list):
+        raise _no_value(content, "a list", control, source=source, place=place)
+    for one in content:
+        if control.kind == "taxonomy" and isinstance(one, list) and one and all(isinstance(step, str) for step in one):
+            yield STEP.join(one)
+        elif isinstance(one, str) and one.strip():
+            yield one.strip()
+        else:
+            raise _no_value(content, "a list of texts", control, source=source, place=place)
+
+
+def _no_value(content: object, wanted: str, control: Control, *, source: str, place: str) -> TableError:
+    return TableError(
+        f"{source}: {place}: the value of {control.from_name!r} must be {wanted} called {control.kind!r}, "
+        f"got {content!s:.40}."
+    )
+
+
+def given_answers(
+    annotations: Sequence[StudioEntry],
+    control: Control,
+    *,
+    rows: Sequence[int],
+    several: Several,
+    names: Mapping[Any, str] | None,
+    source: str,
+) -> list[GivenAnswer]:
+    """Return the answers to one control; `rows` is what a message calls each task.
+
+    Nobody need have given the truth; every other answer has a name. A model of a person's name gets " (model)".
+    """
+    people = _names(annotations, names, source=source)
+    humans = {name for name, one in zip(people, annotations, strict=True) if not one.by_model}
+    given = []
+    for name, one in zip(people, annotations, strict=True):
+        values = [
+            value
+            for result in one.results
+            if result.get("from_name") == control.from_name and result.get("type") == control.kind
+            for value in _values(result, control, source=source, place=one.place)
+        ]
+        answer = one_answer(values, several=several, what=repr(control.from_name), source=source, place=one.place)
+        who = f"{name} (model)" if one.by_model and name in humans else name
+        when, seconds = _when(one, source=source), number_or_nan(one.record.get("lead_time"))
+        given.append(GivenAnswer(one.task, rows[one.task], who, answer, when, one.truth, seconds))
+    return given
+
+
+def _names(annotations: Sequence[StudioEntry], names: Mapping[Any, str] | None, *, source: str) -> list[str | None]:
+    """Return who gave each annotation: the name wanted, else email, else user name, else the number.
+
+    A person whom the export describes in one place may stand with a number in another.
+    """
+    wanted = {str(key): name for key, name in (names or {}).items()}
+    described = [one.record.get("completed_by") for one in annotations if not one.by_model]
+    known = [one for one in described if isinstance(one, dict) and one.get("id") is not None]
+    contacts = {str(one["id"]): _contact(one) for one in known}
+    people: list[str | None] = []
+    for one in annotations:
+        if one.by_model:
+            people.append(str(one.record.get("model_version") or "").strip() or "prediction")
+        elif one.truth:
+            people.append(None)
+        else:
+            forms = _forms(one.record.get("completed_by"), contacts)
+            if not forms:
+                raise TableError(
+                    f"{source}: {one.place}: 'completed_by' must be a user's number or an object with id, email or "
+                    f"username, got {one.record.get('completed_by')!s:.40}."
+                )
+            people.append(next((wanted[form] for form in forms if form in wanted), forms[0]))
+    return people
+
+
+def _forms(completed_by: object, contacts: Mapping[str, str | None]) -> list[str]:
+    """Return what a person may be called, the best first."""
+    forms: list[object] = []
+    if isinstance(completed_by, dict):
+        forms = [_contact(completed_by), completed_by.get("id")]
+    elif isinstance(completed_by, int | str) and not isinstance(completed_by, bool) and str(completed_by).strip():
+        number = str(completed_by).strip()
+        forms = [contacts.get(number), number]
+    return [str(form) for form in forms if form is not None]
+
+
+def _contact(person: dict[str, Any]) -> str | None:
+    for key in ("email", "username"):
+        value = person.get(key)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return None
+
+
+def _when(one: StudioEntry, *, source: str) -> float:
+    """Return seconds since 1970 of the last change; earliest of all where nothing is recorded."""
+    for key in ("updated_at", "created_at"):
+        value = one.record.get(key)
+        if value is None:
+            continue
+        try:
+            moment = datetime.fromisoformat(value)
+        except (TypeError, ValueError) as error:
+            raise TableError(
+                f"{source}: {one.place}: {key!r} must be a time as 2024-05-01T09:30:00Z, got {value!s:.40}."
+            ) from error
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return float("-inf")
 
 
 def read_label_studio(
@@ -70,68 +257,39 @@ def read_label_studio(
     one_of("several", several, SEVERAL)
     one_of("predictions", predictions, ("ignore", "experts"))
     tasks, ids, places, data = _open_tasks(path)
-    _check_label(label, data, source=source)
-    people = list(entries_of(tasks, places, by_model=False, source=source))
-    counted = [entry for entry in people if not entry.cancelled]
-    models = list(entries_of(tasks, places, by_model=True, source=source)) if predictions == "experts" else []
-    results = (
-        one for entry in (*counted, *models) for one in results_of(entry.record, source=source, place=entry.place)
-    )
-    question = find_control(results, name=control, source=source)
-    answer_list = collect_answers([*counted, *models], question, several=several, names=names, source=source)
-    answers = _answer_log(answer_list, ids, column=question.from_name, source=source)
-    known = known_labels(
-        answers,
-        ("ground truth", _truths(answer_list, n_items=len(tasks))),
-        ("data field", None if label is None else [fields.get(label) for fields in data]),
-        without_label=without_label,
-    )
+    if label is not None and not any(label in fields for fields in data):
+        fields_there = sorted({name for fields in data for name in fields})
+        raise no_such_column(label, fields_there, source=source, role="the label")
+    people = list(annotations_of(tasks, places, by_model=False, source=source))
+    counted = [one for one in people if not one.cancelled]
+    if predictions == "experts":
+        counted += annotations_of(tasks, places, by_model=True, source=source)
+    question = find_control((one for each in counted for one in each.results), name=control, source=source)
+    numbered = all(_is_small(one) for one in ids)
+    rows = ids if numbered else range(1, len(ids) + 1)
+    given = given_answers(counted, question, rows=rows, several=several, names=names, source=source)
     items, notes = task_items(ids, data, label=label, source=source)
-    if len(people) > len(counted):
-        notes = (*notes, f"{source}: {len(people) - len(counted)} cancelled annotations do not count.")
-    return ExportedCases(
-        items=items,
-        answers=answers,
-        labels=known.labels,
-        label_sources=known.sources,
-        n_tied=known.n_tied,
+    n_cancelled = sum(one.cancelled for one in people)
+    if n_cancelled:
+        notes = (*notes, f"{source}: {n_cancelled} cancelled annotations do not count.")
+    cases = exported(
+        items,
+        given,
+        ("data field", None if label is None else [fields.get(label) for fields in data]),
+        truth="ground truth",
         key=KEY,
-        control=question,
-        lead_time=_lead_times(answer_list),
-        tasks=tasks,
-        notes=(describe_sources(known.sources, source=source), *notes, *answers.notes()),
+        without_label=without_label,
+        source=source,
+        notes=notes,
+        column=question.from_name,
+        unit="task" if numbered else "task number",
     )
-
-
-def read_tasks(path: str | PathLike[str], *, control: str | None = None, known: Control | None = None) -> OpenCases:
-    """Read tasks, whether or not anybody has answered them.
-
-    Parameters
-    ----------
-    path : path
-        .json, .jsonl or .ndjson, each also with .gz.
-    control : str, optional
-        The name of the question, where annotations answer several.
-    known : Control, optional
-        The question, where it is known already.
-
-    Examples
-    --------
-    >>> import json, tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "new.json"
-    >>> _ = file.write_text(json.dumps([{"data": {"text": "fine film"}}]))
-    >>> read_tasks(file).items.to_dict("list")
-    {'task_id': [1], 'text': ['fine film']}
-    """
-    source = str(path)
-    tasks, ids, places, data = _open_tasks(path)
-    items, _ = task_items(ids, data, label=None, source=source)
-    if known is None:
-        entries = [entry for entry in entries_of(tasks, places, by_model=False, source=source) if not entry.cancelled]
-        results = [one for entry in entries for one in results_of(entry.record, source=source, place=entry.place)]
-        if control is not None or any(one.get("type") in KINDS for one in results):
-            known = find_control(results, name=control, source=source)
-    return OpenCases(items, KEY, tasks, known)
+    seconds: dict[str, list[float]] = {}
+    for one in given:
+        if one.answer is not None and one.who is not None and np.isfinite(one.seconds):
+            seconds.setdefault(one.who, []).append(one.seconds)
+    lead_time = {who: float(np.median(times)) for who, times in sorted(seconds.items())}
+    return replace(cases, control=question, lead_time=lead_time, tasks=tasks)
 
 
 def _open_tasks(
@@ -147,12 +305,6 @@ def _open_tasks(
         for record, place in zip(records, places, strict=True)
     ]
     return tuple(record.fields for record in records), ids, places, data
-
-
-def _check_label(label: str | None, data: Sequence[dict[str, Any]], *, source: str) -> None:
-    if label is not None and not any(label in fields for fields in data):
-        names = sorted({name for fields in data for name in fields})
-        raise no_such_column(label, names, source=source, role="the label")
 
 
 def task_ids(records: Sequence[Record], *, source: str) -> list[Any]:
@@ -189,40 +341,9 @@ def _is_small(value: object) -> bool:
     return isinstance(value, int) and abs(value) < 2**63
 
 
-def _answer_log(answers: Sequence[GivenAnswer], ids: Sequence[Any], *, column: str, source: str) -> AnswerLog:
-    answered = [one for one in answers if one.answer is not None and not one.truth]
-    numbered = all(_is_small(one) for one in ids)
-    return latest_answers(
-        np.array([one.task for one in answered], dtype=np.int64),
-        [str(one.who) for one in answered],
-        np.array([*(one.answer for one in answered), None], dtype=object)[:-1],
-        rows=np.array([ids[one.task] if numbered else one.task + 1 for one in answered], dtype=np.int64),
-        when=np.array([one.when for one in answered], dtype=np.float64),
-        n_items=len(ids),
-        n_blank=sum(one.answer is None for one in answers),
-        source=source,
-        column=column,
-        unit="task" if numbered else "task number",
-    )
+class LabelStudioExport(Export):
+    """Tasks with everybody's annotations."""
 
-
-def _truths(answers: Sequence[GivenAnswer], *, n_items: int) -> list[object]:
-    """Return the annotation marked as ground truth, the one updated last where there are several."""
-    truths: list[object] = [None] * n_items
-    for one in sorted((one for one in answers if one.truth and one.answer is not None), key=lambda one: one.when):
-        truths[one.task] = one.answer
-    return truths
-
-
-def _lead_times(answers: Sequence[GivenAnswer]) -> dict[str, float]:
-    seconds: dict[str, list[float]] = {}
-    for one in answers:
-        if one.answer is not None and one.who is not None and np.isfinite(one.seconds):
-            seconds.setdefault(one.who, []).append(one.seconds)
-    return {who: float(np.median(times)) for who, times in sorted(seconds.items())}
-
-
-class _LabelStudio(Export):
     name = "label-studio"
     title = "Label Studio"
     endings = (".json", ".json.gz")
@@ -240,8 +361,16 @@ class _LabelStudio(Export):
     def read_open(
         self, path: Path, *, key: str | None, control: str | None, known_key: str | None, known_control: Control | None
     ) -> OpenCases:
-        """Read tasks to be decided."""
-        return read_tasks(path, control=control, known=known_control)
+        """Read tasks to be decided, whether or not anybody has answered them; annotations tell the question."""
+        source = str(path)
+        tasks, ids, places, data = _open_tasks(path)
+        items, _ = task_items(ids, data, label=None, source=source)
+        if known_control is None:
+            each = annotations_of(tasks, places, by_model=False, source=source)
+            results = [result for one in each for result in one.results]
+            if control is not None or any(one.get("type") in KINDS for one in results):
+                known_control = find_control(results, name=control, source=source)
+        return OpenCases(items, KEY, tasks, known_control)
 
     def write(self, path: Path, cases: OpenCases, decisions: pd.DataFrame) -> None:
         """Write the tasks with a prediction and the route of each."""
@@ -253,4 +382,4 @@ class _LabelStudio(Export):
         write_label_studio(path, tasks_with_decisions(cases.tasks, decisions, control=cases.control, key=own_key))
 
 
-LABEL_STUDIO = _LabelStudio()
+LABEL_STUDIO = LabelStudioExport()

@@ -14,13 +14,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import Argument, TableError
 from defero.core.wording import join_names
-from defero.data.answers.labels import LabelChoice, describe_sources, known_labels
-from defero.data.answers.log import AnswerLog, latest_answers
-from defero.data.exports.export import Export, ExportedCases, OpenCases
-from defero.data.exports.fields import SEVERAL, Several, feature_frame, number_or_nan, one_answer
+from defero.data.answers.labels import LabelChoice
+from defero.data.exports.export import (
+    SEVERAL,
+    Export,
+    ExportedCases,
+    GivenAnswer,
+    OpenCases,
+    Several,
+    exported,
+    feature_frame,
+    number_or_nan,
+    one_answer,
+)
 from defero.data.table_spec import Control
 from defero.data.tables.cells import is_blank, no_such_column
 from defero.data.tables.item_keys import name_text
@@ -69,74 +78,42 @@ def read_prodigy(
     one_of("several", several, SEVERAL)
     records = json_records(path, of="task")
     item_idx, firsts = items_of(records, key=key, source=source)
-    items, notes = task_items([records[place].fields for place in firsts], key=key, label=label, source=source)
+    tasks = [records[place].fields for place in firsts]
+    items, notes = task_items(tasks, key=key, label=label, source=source)
     who = [_annotator(one.fields, names=names, source=source, place=one.place) for one in records]
-    binary = _single_label(records)
-    answer_list = [_answer(one.fields, binary, several=several, source=source, place=one.place) for one in records]
-    is_truth = np.array([one == truth for one in who], dtype=np.bool_)
-    if truth is not None and not is_truth.any():
+    # The one label that all binary decisions are about, if it is one.
+    labels = {str(one.fields["label"]) for one in records if "accept" not in one.fields and "label" in one.fields}
+    given = []
+    for item, name, one in zip(item_idx, who, records, strict=True):
+        answer = _answer(one.fields, len(labels) == 1, several=several, source=source, place=one.place)
+        moment = number_or_nan(one.fields.get("_timestamp"))
+        when = float("-inf") if np.isnan(moment) else moment
+        given.append(GivenAnswer(item, one.number, name, answer, when, truth=name == truth))
+    if truth is not None and truth not in who:
         raise TableError(
             f"{source}: no answer of the annotator {truth!r}; the annotators are {join_names(sorted(set(who)))}."
         )
-    answers, truths = (
-        _answer_log(item_idx, who, answer_list, records, rows=rows, n_items=len(items), source=source)
-        for rows in (~is_truth, is_truth)
-    )
-    true_answers = np.full(len(items), None, dtype=object)
-    true_answers[truths.item_idx] = truths.answers
-    fields = None if label is None else _field([records[place].fields for place in firsts], label, source=source)
-    known = known_labels(answers, ("annotator", true_answers.tolist()), ("field", fields), without_label=without_label)
-    if any(_MOMENT.fullmatch(name) for name in answers.expert_names):
-        notes = (
-            *notes,
-            f"{source}: sessions without a name are named by their start, so one person may be several experts.",
-        )
-    return ExportedCases(
-        items=items,
-        answers=answers,
-        labels=known.labels,
-        label_sources=known.sources,
+    given = [one for one in given if not (one.truth and one.answer is None)]
+    if any(_MOMENT.fullmatch(str(one.who)) for one in given if one.answer is not None and not one.truth):
+        more = "sessions without a name are named by their start, so one person may be several experts."
+        notes = (*notes, f"{source}: {more}")
+    return exported(
+        items,
+        given,
+        ("field", None if label is None else _field(tasks, label, source=source)),
+        truth="annotator",
         key=key,
-        notes=(describe_sources(known.sources, source=source), *notes, *answers.notes()),
-        n_tied=known.n_tied,
+        without_label=without_label,
+        source=source,
+        notes=notes,
     )
 
 
-def read_lines(path: str | PathLike[str], *, key: str | None = None, known: str | None = None) -> OpenCases:
-    """Read tasks, whether or not anybody has answered them.
-
-    Parameters
-    ----------
-    path : path
-        .jsonl or .ndjson, also with .gz; or .json with a list.
-    key : str, optional
-        The field that names the items, in every task. Else the one of `known` and `_input_hash` that every task has;
-        tasks without either are told apart by their row.
-    known : str, optional
-        The key that a model was fitted with.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "new.jsonl"
-    >>> _ = file.write_text('{"text": "fine film", "meta": {"year": 1999}}')
-    >>> read_lines(file).items.to_dict("list")
-    {'text': ['fine film'], 'meta.year': [1999]}
-    """
-    source = str(path)
-    records = json_records(path, of="task")
-    usual = [name for name in (known, KEY) if name is not None]
-    chosen = key or next((name for name in usual if all(not is_blank(one.fields.get(name)) for one in records)), None)
-    firsts = list(range(len(records))) if chosen is None else items_of(records, key=chosen, source=source)[1]
-    items, _ = task_items([records[place].fields for place in firsts], key=chosen, label=None, source=source)
-    return OpenCases(items.set_axis([records[place].number - 1 for place in firsts], axis=0), chosen)
-
-
-def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[Any, list[int]]:
+def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[list[int], list[int]]:
     """Return (m,) item numbers, in the order in which items first appear, and the first record of each."""
     known: dict[str, int] = {}
     firsts: list[int] = []
-    item_idx = np.empty(len(records), dtype=np.int64)
+    item_idx: list[int] = []
     for number, record in enumerate(records):
         cell = record.fields.get(key)
         if is_blank(cell) or isinstance(cell, list | dict | bool):
@@ -145,7 +122,7 @@ def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[Any, 
                 Argument("key"),
                 ".",
             )
-        item_idx[number] = known.setdefault(name_text(cell), len(known))
+        item_idx.append(known.setdefault(name_text(cell), len(known)))
         if len(firsts) < len(known):
             firsts.append(number)
     return item_idx, firsts
@@ -194,13 +171,7 @@ def _annotator(record: Mapping[str, Any], *, names: Mapping[str, str] | None, so
     raise TableError(f"{source}: {place}: expected who answered, as '_annotator_id' or '_session_id'.")
 
 
-def _single_label(records: Sequence[Record]) -> str | None:
-    """Return the one label that all binary decisions are about, if it is one."""
-    labels = {str(one.fields["label"]) for one in records if "accept" not in one.fields and "label" in one.fields}
-    return next(iter(labels)) if len(labels) == 1 else None
-
-
-def _answer(record: dict[str, Any], binary: str | None, *, several: Several, source: str, place: str) -> object:
+def _answer(record: dict[str, Any], one_label: bool, *, several: Several, source: str, place: str) -> object:
     verdict = record.get("answer")
     if verdict not in ("accept", "reject", "ignore"):
         raise TableError(f"{source}: {place}: 'answer' must be accept, reject or ignore, got {verdict!s:.40}.")
@@ -215,35 +186,12 @@ def _answer(record: dict[str, Any], binary: str | None, *, several: Several, sou
         raise TableError(f"{source}: {place}: expected the options chosen in 'accept' or a text in 'label'.")
     if verdict == "accept":
         return label
-    return f"not {label}" if verdict == "reject" and binary is not None else None
+    return f"not {label}" if verdict == "reject" and one_label else None
 
 
-def _answer_log(
-    item_idx: Any,
-    who: list[str],
-    answers: list[object],
-    records: Sequence[Record],
-    *,
-    rows: Any,
-    n_items: int,
-    source: str,
-) -> AnswerLog:
-    blank = np.array([one is None for one in answers], dtype=np.bool_)
-    chosen = np.flatnonzero(rows & ~blank)
-    when = np.array([number_or_nan(one.fields.get("_timestamp")) for one in records], dtype=np.float64)
-    return latest_answers(
-        item_idx[chosen],
-        [who[place] for place in chosen],
-        np.array([*answers, None], dtype=object)[:-1][chosen],
-        rows=np.array([one.number for one in records], dtype=np.int64)[chosen],
-        when=np.where(np.isnan(when), -np.inf, when)[chosen],
-        n_items=n_items,
-        n_blank=int((rows & blank).sum()),
-        source=source,
-    )
+class ProdigyExport(Export):
+    """One decision in each line."""
 
-
-class _Prodigy(Export):
     name = "prodigy"
     title = "Prodigy"
 
@@ -256,8 +204,19 @@ class _Prodigy(Export):
     def read_open(
         self, path: Path, *, key: str | None, control: str | None, known_key: str | None, known_control: Control | None
     ) -> OpenCases:
-        """Read tasks to be decided."""
-        return read_lines(path, key=key, known=known_key)
+        """Read tasks to be decided, whether or not anybody has answered them.
+
+        Without `key` they are named by the one of `known_key` and `_input_hash` that every task has; tasks without
+        either are told apart by their row.
+        """
+        source = str(path)
+        records = json_records(path, of="task")
+        usual = [name for name in (known_key, KEY) if name is not None]
+        named = (name for name in usual if all(not is_blank(one.fields.get(name)) for one in records))
+        chosen = key or next(named, None)
+        firsts = list(range(len(records))) if chosen is None else items_of(records, key=chosen, source=source)[1]
+        items, _ = task_items([records[place].fields for place in firsts], key=chosen, label=None, source=source)
+        return OpenCases(items.set_axis([records[place].number - 1 for place in firsts], axis=0), chosen)
 
 
-PRODIGY = _Prodigy()
+PRODIGY = ProdigyExport()

@@ -12,8 +12,7 @@ from defero.core.errors import InputError, TableError
 from defero.core.labels import MISSING
 from defero.core.table import ExpertTable
 from defero.core.wording import join_names
-from defero.data.answers.bad_answers import What
-from defero.data.answers.class_codes import as_answers, class_codes, classes_of, matching_codes, parse_labels
+from defero.data.answers.class_codes import What, as_answers, class_codes, classes_of, matching_codes, parse_labels
 from defero.data.answers.spellings import without_missing_answers
 from defero.data.tables.cells import column_names, is_blank, no_such_column, row_number
 from defero.data.tables.formats import first_row as first_row_of

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, names, numbers
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import FloatArray, IntArray, names, numbers, one_of
 from defero.core.errors import InputError
 from defero.core.results import MODEL, Assignment
 from defero.decide.assigning.chains import Chains, least_prices

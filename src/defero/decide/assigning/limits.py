@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix
-from defero.core.checks.options import probability, whole_number
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, probability, whole_number
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names
 from defero.decide.assigning.chains import Bounds, Chains

@@ -5,8 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.checks.options import share
+from defero.core.checks.arrays import BoolArray, FloatArray, share
 from defero.core.errors import InputError
 from defero.core.targets import Target
 

@@ -1,7 +1,6 @@
 """What the team says: votes that turn the answers of a panel into one `Answer`."""
 
-from defero.core.class_skill import ClassSkill
-from defero.core.posterior import log_odds_weights
+from defero.core.posterior import ClassSkill, log_odds_weights
 from defero.decide.votes.bayes import bayes_vote
 from defero.decide.votes.confusion import ConfusionMatrices
 from defero.decide.votes.correlation import vote_discount

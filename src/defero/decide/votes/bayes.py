@@ -5,10 +5,9 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.checks.experts import answers_and_model, heard_answers
-from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
 from defero.core.labels import named
-from defero.core.posterior import EPS, AnswerLaw, answer_shares, at, first_best
+from defero.core.posterior import EPS, AnswerLaw, ClassSkill, answer_shares, at, first_best
 from defero.core.results import Answer
 from defero.core.scores import softmax
 from defero.decide.votes.confusion import ConfusionMatrices

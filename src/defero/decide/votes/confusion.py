@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, index_numbers
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, index_numbers, whole_number
 from defero.core.checks.experts import answer_numbers
-from defero.core.checks.options import whole_number
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 

@@ -5,9 +5,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.checks.experts import answer_numbers, class_probabilities, expert_probabilities, heard_answers
-from defero.core.checks.options import one_of, whole_number
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, class_probabilities, one_of, whole_number
+from defero.core.checks.experts import answer_numbers, expert_probabilities, heard_answers
 from defero.core.errors import InputError
 from defero.core.labels import named
 from defero.core.posterior import at, first_best, tally

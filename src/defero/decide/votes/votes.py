@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.class_skill import ClassSkill
 from defero.core.labels import Labels
+from defero.core.posterior import ClassSkill
 from defero.core.registry import Registry
 from defero.core.results import Answer, Decision
 from defero.core.scores import Scores

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.checks.arrays import whole_number
 from defero.core.checks.experts import answer_numbers, expert_probabilities, heard_answers
-from defero.core.checks.options import whole_number
 from defero.core.labels import named
 from defero.core.posterior import EPS, answer_shares, at, clip_width, discounts, first_best, log_odds_weights, tally
 from defero.core.results import Answer

@@ -9,7 +9,7 @@ import numpy as np
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.core.checks.arrays import FloatArray
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
 from defero.estimators.networks.network_fit import Net, train_network
 from defero.estimators.recipe import NetworkOptions

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 from defero.data.recipes.pictures import PictureFiles
 from defero.estimators.expert_heads import HeadsOption
 from defero.estimators.recipe import Recipe

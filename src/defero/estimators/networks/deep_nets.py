@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.estimators.networks.needs_torch import check_torch, has_torch

@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 from defero.scorers.forest import MOST_LEAVES, Forest, mean_forest
 from defero.scorers.trees import n_outputs
 

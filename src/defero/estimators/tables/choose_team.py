@@ -9,7 +9,7 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 from defero.core.wording import join_names
 from defero.estimators.expert_heads import HeadsOption, fold_of_items
 from defero.estimators.networks.needs_torch import has_torch

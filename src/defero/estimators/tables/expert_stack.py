@@ -7,7 +7,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
-from defero.core.splits.split import sample_rows
+from defero.core.splits import sample_rows
 from defero.estimators.expert_heads import (
     HeadPlan,
     HeadsRead,

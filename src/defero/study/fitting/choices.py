@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from defero.core.checks.arrays import by_name
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import by_name, one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.targets import TARGETS
 from defero.estimators.networks.needs_torch import check_torch, has_torch

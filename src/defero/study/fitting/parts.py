@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError, TableError
-from defero.core.splits.split import Parts, SplitError, refuse_shared_groups, split_by_time, split_groups, split_rows
+from defero.core.splits import Parts, SplitError, refuse_shared_groups, split_by_time, split_groups, split_rows
 from defero.core.table import ExpertTable
 from defero.core.wording import join_names
 from defero.data.cases import Cases

@@ -12,7 +12,7 @@ import numpy as np
 from defero.core.checks.arrays import IntArray
 from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError, Message, TableError
-from defero.core.splits.split import split_groups
+from defero.core.splits import split_groups
 from defero.core.wording import count_of, join_names
 from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import FloatArray, IntArray, fee_matrix
-from defero.core.checks.options import probability
+from defero.core.checks.arrays import FloatArray, IntArray, fee_matrix, probability
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.results import MODEL, Assignment

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import BoolArray, one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING
 from defero.core.results import Decision

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, availability, fee_matrix
-from defero.core.class_skill import ClassSkill
 from defero.core.errors import InputError
-from defero.core.posterior import AnswerLaw
+from defero.core.posterior import AnswerLaw, ClassSkill
 from defero.core.results import Assignment
 from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import next_gains

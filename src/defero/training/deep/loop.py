@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.training.deep.evaluate import Quality, evaluate

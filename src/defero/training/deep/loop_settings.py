@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError
 from defero.core.registry import Registry
 

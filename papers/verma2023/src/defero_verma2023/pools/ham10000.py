@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from defero.datasets import HAM10000_CLASSES
 from defero_verma2023.arrays import FloatArray
+from defero_verma2023.pools.picture_sets import HAM10000_CLASSES
 from defero_verma2023.pools.pool import ExpertPool, PoolExpert, Variant, check_variant
 from defero_verma2023.pools.tables import copy_table, guess_table, or_other_table, right_by_class
 

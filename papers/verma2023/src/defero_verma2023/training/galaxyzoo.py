@@ -14,9 +14,10 @@ import numpy as np
 import torch
 from torch.nn.functional import interpolate
 
-from defero.datasets import galaxyzoo, split_rows
+from defero.datasets import split_rows
 from defero.training import Augmentation, LoopSettings
 from defero_verma2023.arrays import IntArray
+from defero_verma2023.pools.picture_sets import galaxyzoo
 from defero_verma2023.pools.pool import Variant
 from defero_verma2023.pools.stand_in import stand_in_human
 from defero_verma2023.runs.trainer import Trainer

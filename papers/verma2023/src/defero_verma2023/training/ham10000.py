@@ -17,9 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from defero.datasets import HAM10000_CLASSES, data_folder, ham10000, ham10000_metadata, split_groups
+from defero.datasets import data_folder, split_groups
 from defero.training import Augmentation, LoopSettings
 from defero_verma2023.arrays import FloatArray, IntArray
+from defero_verma2023.pools.picture_sets import HAM10000_CLASSES, ham10000, ham10000_metadata
 from defero_verma2023.runs.trainer import Trainer
 from defero_verma2023.training.mixer_expert import MixerCases, MixerRecipe, answers_of_mixer, mixer_facts
 from defero_verma2023.training.picture_parts import PARTS, PictureParts, Stock, first_rows, on_device

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from defero.core.errors import InputError
-from defero.datasets.storage.cache import file_sha256
+from defero.datasets.folder import file_sha256
 
 Progress = Callable[[int, int | None], None]
 _PIECE = 1 << 18
@@ -130,7 +130,9 @@ def _receive(
         _receive(url, part, mark, checked=checked, progress=progress, timeout=timeout, most_bytes=most_bytes)
         return
     with response:
-        continued = response.status == 206 and _range_start(response) == start
+        # A partial answer begins at the 5 of "bytes 5-9/10".
+        first_byte = response.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
+        continued = response.status == 206 and _count(first_byte) == start
         if response.status == 206 and not continued:
             _remove(part, mark)
             raise DownloadError(f"{url} sent another part than asked for; try again")
@@ -165,12 +167,6 @@ def _write(
             file.write(piece)
             if progress is not None:
                 progress(have, total)
-
-
-def _range_start(response: Any) -> int | None:
-    """Return where a partial answer begins: the 5 of "bytes 5-9/10"."""
-    words = response.headers.get("Content-Range", "").removeprefix("bytes ").split("-")
-    return _count(words[0])
 
 
 def _count(digits: str) -> int | None:

@@ -82,7 +82,7 @@ _WORDS = {
 }
 
 
-class _Reader(pickle.Unpickler):
+class _RestrictedUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _WORDS:
             raise pickle.UnpicklingError(f"{module}.{name}")
@@ -106,7 +106,7 @@ def read_pickle(content: bytes, *, name: str) -> Any:
     {'labels': [1, 2]}
     """
     try:
-        return _plain(_Reader(io.BytesIO(content), encoding="bytes").load())
+        return _plain(_RestrictedUnpickler(io.BytesIO(content), encoding="bytes").load())
     except Exception as error:  # a hostile pickle may raise anything, and all of it means the same
         raise InputError(
             f"must be a pickle of plain arrays, lists and text, and holds something else ({error}); it is not read.",

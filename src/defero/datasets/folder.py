@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +16,14 @@ from defero.core.errors import InputError
 if sys.platform != "win32":
     import fcntl
 
+Folder = str | os.PathLike[str] | None
+"""The data folder as somebody passes it. None: DEFERO_DATA, else the user's cache folder."""
 ROOT_VARIABLE = "DEFERO_DATA"
 RECORDS = "defero-records.json"
 _NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # some file systems of clusters
 
 
-def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
+def data_folder(folder: Folder = None) -> Path:
     """Return the folder of all data sets: the given one, else DEFERO_DATA, else the user's cache folder.
 
     >>> data_folder("somewhere").as_posix()
@@ -53,7 +55,7 @@ def tree_sha256(folder: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Records:
+class FolderRecords:
     """What is remembered of a data folder.
 
     Attributes
@@ -67,37 +69,30 @@ class Records:
     sha256: Mapping[str, str] = field(default_factory=dict)
     licences: tuple[str, ...] = ()
 
-    def with_hashes(self, sha256: Mapping[str, str]) -> "Records":
-        """Return the records with these hashes too, path -> sha256."""
-        return Records({**self.sha256, **sha256}, self.licences)
 
-    def with_licence(self, name: str) -> "Records":
-        """Return the records with one accepted licence more."""
-        return Records(self.sha256, tuple(sorted({*self.licences, name})))
-
-
-def read_records(root: Path) -> Records:
+def read_records(root: Path) -> FolderRecords:
     """Read what is remembered of a data folder; nothing where nothing is."""
     path = root / RECORDS
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        return Records(
+        return FolderRecords(
             {str(key): str(value) for key, value in raw["sha256"].items()}, tuple(str(one) for one in raw["licences"])
         )
     except FileNotFoundError:
-        return Records()
+        return FolderRecords()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is damaged ({error}); delete it, and hashes are recorded anew.") from error
 
 
-def update_records(root: Path, change: Callable[[Records], Records]) -> None:
-    """Write what `change` makes of the records as they are now, whole or not at all, one process at a time.
+def update_records(root: Path, *, sha256: Mapping[str, str] | None = None, licences: tuple[str, ...] = ()) -> None:
+    """Add hashes and accepted licences to the records as they are now, whole or not at all, one process at a time.
 
     Records that were read earlier are old: another process may have written since.
     """
     with locked(root / f"{RECORDS}.lock"):
-        records = change(read_records(root))
-        known = {"licences": list(records.licences), "sha256": dict(sorted(records.sha256.items()))}
+        records = read_records(root)
+        hashes = sorted({**records.sha256, **(sha256 or {})}.items())
+        known = {"licences": sorted({*records.licences, *licences}), "sha256": dict(hashes)}
         part = root / f"{RECORDS}.part"
         part.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
         os.replace(part, root / RECORDS)

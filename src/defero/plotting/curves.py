@@ -1,4 +1,4 @@
-"""Accuracy of the team by the share of deferred cases."""
+"""Accuracy of the team by the share of deferred cases, and quality of a pool by its cost."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,8 @@ from defero.core.trial import Trial
 from defero.judge import DeferralCurve, deferral_curve, wilson_interval
 from defero.judge.accuracy import trial_curve
 from defero.plotting import style
-from defero.plotting.style import Display, check_cases
+from defero.plotting.style import Display, check_sizes
+from defero.pools.curve import PoolCurve
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class DeferralCurveDisplay(Display):
     @classmethod
     def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "DeferralCurveDisplay":
         """Draw a trial; each case goes to its best expert among those who answered it."""
-        check_cases(len(trial))
+        check_sizes(len(trial))
         return cls(trial_curve(trial), _used(trial.decision.deferred, trial.team_correct)).plot(ax)
 
     @classmethod
@@ -149,3 +150,63 @@ class DeferralCurveDisplay(Display):
 def _used(deferred: BoolArray, team_correct: BoolArray) -> UsedRate:
     right, total = int(team_correct.sum()), len(team_correct)
     return UsedRate(float(deferred.mean()), right / total, *wilson_interval(right, total))
+
+
+@dataclass(eq=False)
+class PoolFrontierDisplay:
+    """The frontier of a pool.
+
+    Attributes
+    ----------
+    ax : Axes
+    """
+
+    ax: Axes
+
+    @classmethod
+    def from_curve(
+        cls,
+        curve: PoolCurve,
+        *,
+        ax: Axes,
+        chosen: tuple[float, float] | None = None,
+        oracle: float | None = None,
+        random: tuple[float, float] | None = None,
+    ) -> "PoolFrontierDisplay":
+        """Draw the curve, the zero router's hull, the members, and where the pool is, at random and with all known.
+
+        Parameters
+        ----------
+        curve : PoolCurve
+        ax : Axes
+        chosen, random : (cost, quality), optional
+        oracle : float, optional
+            The quality of one who knows all scores.
+        """
+        hull = curve.hull
+        ax.plot(
+            curve.member_cost[hull],
+            curve.member_quality[hull],
+            color=style.MUTED,
+            linestyle="--",
+            linewidth=1.2,
+            label="zero router",
+        )
+        ax.plot(curve.cost, curve.quality, color=style.TEAM, linewidth=2, label="pool")
+        known = np.flatnonzero(np.isfinite(curve.member_cost))
+        ax.scatter(
+            curve.member_cost[known], curve.member_quality[known], s=18, color=style.EXPERT, label="members", zorder=3
+        )
+        if random is not None and np.isfinite(random[0]):
+            ax.scatter(*random, marker="x", s=28, color=style.MUTED, label="random", zorder=3)
+        if chosen is not None and np.isfinite(chosen[0]):
+            ax.scatter(*chosen, marker="D", s=34, color=style.TEAM, label="this trade-off", zorder=4)
+        if oracle is not None:
+            ax.axhline(oracle, color=style.INK, linestyle=":", linewidth=1, label="oracle")
+        ax.set_xlabel("mean price of an item")
+        ax.set_ylabel("mean score")
+        ax.grid(color=style.GRID, linewidth=0.6)
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        ax.legend(frameon=False, fontsize=7, loc="best")
+        return cls(ax)

@@ -3,20 +3,18 @@
 Three labels each are CIFAR-10N, about 51 votes each CIFAR-10H.
 """
 
-from os import PathLike
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from defero.core.checks.arrays import IntArray
-from defero.core.checks.options import one_of
+from defero.core.checks.arrays import IntArray, one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import described
-from defero.datasets.files import how_to_get, member_path, read_picture, require
-from defero.datasets.storage.cache import data_folder
-from defero.datasets.storage.restricted_pickle import read_object_npy, read_pickle
+from defero.datasets.catalog import find_dataset
+from defero.datasets.files import how_to_get, located, member_path, read_picture
+from defero.datasets.folder import Folder, data_folder
+from defero.datasets.restricted_pickle import read_object_npy, read_pickle
 from defero.datasets.values import ImageSet, Pictures, VoteSet
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -24,9 +22,10 @@ Part = Literal["train", "test", "all"]
 _PIECES = {"train": tuple(f"train{number}" for number in range(1, 6)), "test": ("test",)}
 _SIDE = 32
 _PIXELS = 3 * _SIDE * _SIDE
+_PREFIX = "probs_"
 
 
-def cifar10(*, folder: str | PathLike[str] | None = None, part: Part = "all") -> ImageSet:
+def cifar10(*, folder: Folder = None, part: Part = "all") -> ImageSet:
     """Load CIFAR-10, the training pictures before those of the test.
 
     Three forms are read: our mosaics (which need Pillow), the source's Python batches (by a reader that runs nothing
@@ -65,11 +64,11 @@ def read_piece(root: Path, piece: str) -> tuple[Pictures, IntArray]:
         return read_python_batch(python)
     binary = member_path(home, f"{batch}.bin")
     if binary is None:
-        raise InputError(how_to_get(root, CIFAR10))
+        raise InputError(how_to_get(root, find_dataset("cifar10")))
     return read_binary_batch(binary)
 
 
-def cifar10_labels(*, folder: str | PathLike[str] | None = None, part: Literal["train", "test"]) -> IntArray:
+def cifar10_labels(*, folder: Folder = None, part: Literal["train", "test"]) -> IntArray:
     """Load CIFAR-10's labels alone, (n,)."""
     root = data_folder(folder)
     stored = root / "cifar10" / "cifar10_labels.npz"
@@ -125,13 +124,7 @@ def _mosaic_labels(home: Path, piece: str) -> IntArray:
         return np.split(arrays["y_train"].astype(np.int64), 5)[int(piece.removeprefix("train")) - 1]
 
 
-CIFAR10 = described("cifar10", cifar10)
-
-
-_PREFIX = "probs_"
-
-
-def cifar10n(*, folder: str | PathLike[str] | None = None) -> ExpertTable:
+def cifar10n(*, folder: Folder = None) -> ExpertTable:
     """Load CIFAR-10N: the training pictures' labels and three human answers to each, 50,000 x 3.
 
     Many people stand behind each of the three columns, and who they were carries no signal: take the columns for three
@@ -142,12 +135,12 @@ def cifar10n(*, folder: str | PathLike[str] | None = None) -> ExpertTable:
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
-    root = data_folder(folder)
-    if require(root, CIFAR10N) == "compact":
-        with np.load(root / "cifar10n" / "cifar10n.npz") as arrays:
+    home, compact = located("cifar10n", folder)
+    if compact:
+        with np.load(home / "cifar10n.npz") as arrays:
             truth, answers = arrays["clean"], arrays["labels"]
     else:
-        stored = read_object_npy(root / "cifar10n" / "CIFAR-10_human.npy")
+        stored = read_object_npy(home / "CIFAR-10_human.npy")
         names = ["clean_label", *(f"random_label{number}" for number in (1, 2, 3))]
         if not isinstance(stored, dict) or any(name not in stored for name in names):
             raise InputError(f"CIFAR-10_human.npy must hold {', '.join(names)}.")
@@ -156,7 +149,7 @@ def cifar10n(*, folder: str | PathLike[str] | None = None) -> ExpertTable:
     return ExpertTable(np.asarray(truth, dtype=np.int64), np.asarray(answers, dtype=np.int64), expert_names=experts)
 
 
-def cifar10h(*, folder: str | PathLike[str] | None = None) -> VoteSet:
+def cifar10h(*, folder: Folder = None) -> VoteSet:
     """Load CIFAR-10H: how many people chose each class, for the 10,000 test pictures.
 
     Our form also has the outputs of 11 networks on the same pictures, stored in half precision (`network_proba`). The
@@ -167,11 +160,11 @@ def cifar10h(*, folder: str | PathLike[str] | None = None) -> VoteSet:
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
-    root = data_folder(folder)
-    if require(root, CIFAR10H) == "source":
-        counts = np.load(root / "cifar10h" / "cifar10h-counts.npy", allow_pickle=False)
-        return VoteSet(cifar10_labels(folder=root, part="test"), counts.astype(np.int64), CLASSES)
-    with np.load(root / "cifar10h" / "cifar10h.npz") as arrays:
+    home, compact = located("cifar10h", folder)
+    if not compact:
+        counts = np.load(home / "cifar10h-counts.npy", allow_pickle=False)
+        return VoteSet(cifar10_labels(folder=home.parent, part="test"), counts.astype(np.int64), CLASSES)
+    with np.load(home / "cifar10h.npz") as arrays:
         networks = {
             name.removeprefix(_PREFIX): arrays[name].astype(np.float64)
             for name in arrays.files
@@ -181,15 +174,10 @@ def cifar10h(*, folder: str | PathLike[str] | None = None) -> VoteSet:
     return VoteSet(labels, counts, CLASSES, network_proba=networks)
 
 
-def cifar10h_networks(*, folder: str | PathLike[str] | None = None) -> ExpertTable:
+def cifar10h_networks(*, folder: Folder = None) -> ExpertTable:
     """Load the networks of CIFAR-10H as experts: their most probable class for each of the 10,000 test pictures."""
     votes = cifar10h(folder=folder)
     if not votes.network_proba:
         raise InputError("the networks' outputs are in our form of CIFAR-10H alone (cifar10h/cifar10h.npz).")
     answers = np.column_stack([proba.argmax(axis=1) for proba in votes.network_proba.values()])
     return ExpertTable(votes.labels, answers, expert_names=list(votes.network_proba))
-
-
-CIFAR10N = described("cifar10n", cifar10n)
-
-CIFAR10H = described("cifar10h", cifar10h)

@@ -1,1 +1,0 @@
-"""Disjoint parts of rows: by row, by group, by time."""

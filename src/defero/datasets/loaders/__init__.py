@@ -1,1 +1,0 @@
-"""One loader per public data set."""

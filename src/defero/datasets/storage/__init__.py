@@ -1,1 +1,0 @@
-"""How a data set comes to disk: download, unpack, lock, cache."""
