@@ -16,7 +16,7 @@ IDX = np.array([3, 0, -1, 2, 2, 1])
 def storage(request, monkeypatch):
     """Run with the texts of this pandas, and with those of a pandas that keeps Python objects."""
     if request.param == "as Python objects":
-        monkeypatch.setattr(decisions, "_text_dtype", lambda: None)
+        monkeypatch.setattr(decisions, "TEXT", np.dtype(object))
     return request.param
 
 

@@ -249,13 +249,13 @@ _FORMULA = "=+-@\t\r"
 """How cells begin that spreadsheets take for formulas."""
 
 
-def without_formula(cell: Any) -> Any:
-    """Return a cell; a text that a spreadsheet would compute has an apostrophe before it, and is shown.
+def without_formula(text: str) -> str:
+    """Return a text that a spreadsheet shows instead of computing it: with an apostrophe before, if it needs one.
 
-    >>> without_formula("=1+1"), without_formula("-1.5"), without_formula("-"), without_formula(-2)
-    ("'=1+1", '-1.5', '-', -2)
+    >>> without_formula("=1+1"), without_formula("-1.5"), without_formula("-"), without_formula("dr_a")
+    ("'=1+1", '-1.5', '-', 'dr_a')
     """
-    return f"'{cell}" if isinstance(cell, str) and _is_formula(cell) else cell
+    return f"'{text}" if text[:1] in _FORMULA and _is_formula(text) else text
 
 
 def as_meant(text: str) -> str:

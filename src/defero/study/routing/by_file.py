@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from safetensors.numpy import save
 
 import defero
 from defero.core.display import Preformatted
@@ -31,19 +33,11 @@ from defero.study.team_cases import Reading
 from defero.team import Team
 from defero.team.storage import router_files
 
-FILE_OPTIONS = (
-    "key",
-    "fees",
-    "error_cost",
-    "cost_matrix",
-    "absent",
-    "ask",
-    "uncertainty",
-    "unusual",
-    "bad_rows",
-    "blank",
-)
-"""Options of `route` that are about single cases."""
+FILE_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix", "ask")),
+    **{"absent": (), "uncertainty": False, "unusual": "flag", "bad_rows": "stop", "blank": ()},
+}
+"""Options of `route` that are about single cases, as they are where nothing is said."""
 RUNS = "_runs"
 """Folder of what was decided for single files; readers of Parquet folders skip names with an underscore."""
 
@@ -165,7 +159,7 @@ def route_file(task: FolderTask, part: str) -> dict[str, Any]:
     """Route one file of a folder; the file of decisions has the same name."""
     target = task.out / part
     target.parent.mkdir(parents=True, exist_ok=True)
-    options = {**_USUAL, **task.options}
+    options = {**FILE_OPTIONS, **task.options}
     routing = route_cases(
         task.team,
         Reading.of(task.folder / part, key=options.pop("key"), blank=options.pop("blank"), inside=task.folder),
@@ -183,32 +177,21 @@ def route_file(task: FolderTask, part: str) -> dict[str, Any]:
 def _digest(team: Team, options: Mapping[str, Any]) -> str:
     """Return a hash of all that the decisions depend on besides the cases."""
     model = router_files(team)
-    arrays = [[name, str(array.dtype), array.shape] for name, array in sorted(model.arrays.items())]
-    facts = [defero.__version__, library_versions(), ROWS_AT_ONCE, model.manifest, arrays, sorted(model.files)]
-    whole = hashlib.blake2b(json.dumps([*facts, options], sort_keys=True, default=_plain).encode(), digest_size=16)
-    for _, array in sorted(model.arrays.items()):
-        whole.update(np.ascontiguousarray(array).tobytes())
-    for _, content in sorted(model.files.items()):
+    facts = [defero.__version__, library_versions(), ROWS_AT_ONCE, model.manifest, options, sorted(model.files)]
+    arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays.items()}
+    whole = hashlib.blake2b(json.dumps(facts, sort_keys=True, default=_plain).encode(), digest_size=16)
+    for content in (save(arrays), *(model.files[name] for name in sorted(model.files))):
         whole.update(content)
     return whole.hexdigest()
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON knows it: an array with its numbers, a file with its content."""
+    """Return a value as JSON knows it: an array or a frame with its numbers, a file with its content."""
     if isinstance(value, PathLike):
-        return hashlib.blake2b(Path(value).read_bytes()).hexdigest() if Path(value).is_file() else str(value)
-    return value.tolist() if hasattr(value, "tolist") else value.to_dict() if hasattr(value, "to_dict") else repr(value)
-
-
-_USUAL: dict[str, Any] = {
-    **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix")),
-    "absent": (),
-    "ask": None,
-    "uncertainty": False,
-    "unusual": "flag",
-    "bad_rows": "stop",
-    "blank": (),
-}
+        return Path(value).read_bytes().hex() if Path(value).is_file() else str(value)
+    if isinstance(value, pd.DataFrame):
+        return value.to_json()
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
 def _parts(source: Path, target: Path) -> list[str]:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -309,22 +308,17 @@ def _rounded(values: FloatArray) -> FloatArray:
     return values.round(6)
 
 
+TEXT = pd.Series(["a"]).dtype
+"""The type that pandas gives to texts."""
+
+
 def text_array(texts: Any) -> Any:
-    """Return the column that pandas makes of texts.
+    """Return the column that pandas makes of texts, an array (n,) of str or an Arrow array.
 
-    Parameters
-    ----------
-    texts : (n,) array of str, or an Arrow array of text
-
-    Examples
-    --------
     >>> pd.Series(text_array(np.array(["ann", "bob"], dtype=object))).tolist()
     ['ann', 'bob']
     """
-    dtype = _text_dtype()
-    if dtype is None:
-        return texts if isinstance(texts, np.ndarray) else texts.to_numpy(zero_copy_only=False)
-    return dtype.__from_arrow__(pa.array(texts, pa.large_string()) if isinstance(texts, np.ndarray) else texts)
+    return pd.array(texts, dtype=TEXT)
 
 
 def text_at(values: Sequence[Any] | np.ndarray[Any, Any], idx: IntArray) -> Any:
@@ -334,14 +328,5 @@ def text_at(values: Sequence[Any] | np.ndarray[Any, Any], idx: IntArray) -> Any:
     ['bob', 'model']
     """
     labels = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
-    if _text_dtype() is None or labels.dtype != object or not all(type(one) is str for one in labels.tolist()):
-        return labels[idx]
-    table = pa.array(labels, type=pa.large_string())
-    return text_array(table.take(pa.array(np.where(idx < 0, idx + len(labels), idx))))
-
-
-@cache
-def _text_dtype() -> Any:
-    """Return the type that pandas gives to texts if it keeps them in Arrow; None where they are Python objects."""
-    dtype = pd.Series(["a"]).dtype
-    return dtype if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow" else None
+    is_text = labels.dtype == object and all(type(one) is str for one in labels.tolist())
+    return text_array(labels).take(idx) if is_text else labels[idx]
