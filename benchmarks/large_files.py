@@ -1,22 +1,18 @@
-"""Ten million cases of 32 numbers, answered by 20 experts, from Parquet: routed, judged, and killed on the way.
+"""Ten million cases of 32 numbers, answered by 20 experts, from Parquet: routed and judged.
 
-    python -m benchmarks.large_files [--rows 10000000] [--kills 20]
+    python -m benchmarks.large_files [--rows 10000000]
 
 A linear team is fitted on 20,000 cases. Every command runs in a process of its own: wall seconds, CPU seconds and the
 largest resident memory are those of that process, its start included. Memory must not grow from a tenth of the rows to
-all of them. A `route` that is killed at random times and started again must write the bytes of an undisturbed one.
-What `Team.decide` and `route` cost is set beside a plain read, product and write of the same columns, in CPU seconds
-of one process, the best of five turns of each. The write is that of pyarrow by default, and, faster, with dictionaries
-for texts alone. About 5 GB of disk are needed.
+all of them. What `Team.decide` and `route` cost is set beside a plain read, product and write of the same columns, in
+CPU seconds of one process, the best of five turns of each. The write is that of pyarrow by default, and, faster, with
+dictionaries for texts alone. About 5 GB of disk are needed.
 """
 
 import argparse
-import filecmp
 import json
 import os
 import platform
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -62,7 +58,7 @@ def write_cases(path: Path, n_cases: int) -> None:
             file.write_table(piece_of(min(AT_ONCE, n_cases - start), start + 1))
 
 
-def run(n_cases: int = N_CASES, n_kills: int = 20, folder: Path | None = None) -> dict[str, Any]:
+def run(n_cases: int = N_CASES, folder: Path | None = None) -> dict[str, Any]:
     """Return the figures; files go to a temporary folder, which is deleted."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         here = Path(name)
@@ -79,39 +75,7 @@ def run(n_cases: int = N_CASES, n_kills: int = 20, folder: Path | None = None) -
                 print(command, rows, figures[f"{command}, {rows:,} rows"], flush=True)
         figures["beside a plain program"] = plain_ratios(here)
         print(figures["beside a plain program"], flush=True)
-        walls = [figures[f"route, {rows:,} rows"]["wall_s"] for rows in sizes.values()]
-        figures["killed"] = killed(here, n_kills, tenth_s=walls[0], all_s=walls[1])
     return figures
-
-
-def killed(here: Path, n_kills: int, *, tenth_s: float, all_s: float) -> dict[str, Any]:
-    """Kill a route at random times, start it again, and compare the file with that of an undisturbed run.
-
-    Times are drawn by the wall seconds of a tenth and of all rows, so that the kills are spread over the file and come
-    before its end. Of each run the start is lost, and half of the second between two lines of the journal.
-    """
-    start_s = max(tenth_s - (all_s - tenth_s) / 9, 0.0)
-    usual_s = start_s + 0.5 + 0.9 * (all_s - start_s) / (n_kills + 1)
-    rng, pieces = np.random.default_rng(0), list[int]()
-    log = here / "killed.parquet.journal" / "log.jsonl"
-    command = [sys.executable, "-m", "defero", "route", "model", "all.parquet", "--out", "killed.parquet"]
-    began = time.perf_counter()
-    while True:
-        process = subprocess.Popen(command, cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            process.wait(timeout=rng.uniform(0.5, 1.5) * usual_s if len(pieces) < n_kills else None)
-            break
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            pieces.append(log.read_bytes().count(b"\n") if log.exists() else 0)
-    return {
-        "kills": len(pieces),
-        "byte_equal": filecmp.cmp(here / "killed.parquet", here / "decisions_all.parquet", shallow=False),
-        "exit_status": process.returncode,
-        "wall_s": round(time.perf_counter() - began, 1),
-        "lines_of_the_journal_at_each_kill": pieces,
-    }
 
 
 def plain_ratios(here: Path) -> dict[str, float]:
@@ -181,12 +145,11 @@ def main() -> None:
     """Measure, print the figures, and keep them in benchmarks/results/."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=N_CASES)
-    parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--folder", type=Path, default=None)
     given = parser.parse_args()
-    figures = run(given.rows, given.kills, given.folder)
+    figures = run(given.rows, given.folder)
     facts = {
-        "command": f"OMP_NUM_THREADS=1 python -m benchmarks.large_files --rows {given.rows} --kills {given.kills}",
+        "command": f"OMP_NUM_THREADS=1 python -m benchmarks.large_files --rows {given.rows}",
         "unit": "wall_s, cpu_s: seconds of the process; peak_mb: its largest resident memory, in 1e6 bytes; one run",
         "cases": f"{given.rows:,} rows and a tenth of them, {N_FEATURES} numbers, {N_EXPERTS} experts, {N_CLASSES} "
         "classes, linear team with panels, Parquet to Parquet",

@@ -284,7 +284,7 @@ def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
     assert get_args(By) == WEIGHTS
     for net in NETS:
         deferral.DeferralClassifier(net, loss="auto" if net == "trees" else "ova")._check_options()
-    monkeypatch.setattr("defero.data.table_source.read_frame", None)
+    monkeypatch.setattr("defero.data.tables.read.read_frame", None)
     assert fit("none.csv", "--net", "deep").err.startswith(
         "defero: --net must be one of auto, trees, linear, mlp, wrn-"
     )

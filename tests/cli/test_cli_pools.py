@@ -333,25 +333,3 @@ def test_fit_says_by_what_learners_were_compared(tmp_path):
     assert "held-out score of those chosen" in call("fit", tmp_path / "past.csv", *options).output
     paid = call("fit", tmp_path / "past.csv", *options, "--error-cost", "5").output
     assert "held-out score less price / error cost of those chosen" in paid
-
-
-def test_a_stopped_route_of_a_pool_goes_on(pool, tmp_path, monkeypatch):
-    from defero.data.tables import journal, read
-    from defero.study.pools.pool_study import PoolStudy
-
-    monkeypatch.setattr(read.read_chunks, "__kwdefaults__", {**read.read_chunks.__kwdefaults__, "rows": 30})
-    monkeypatch.setattr(journal, "SECONDS_BETWEEN", 0.0)
-    study = PoolStudy.load(pool[0] / "pool")
-    whole = study.route(pool[0] / "new.csv", tmp_path / "whole.csv")
-
-    def stop(rows):
-        if rows >= 90:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        study.route(pool[0] / "new.csv", tmp_path / "out.csv", progress=stop)
-    assert not (tmp_path / "out.csv").exists()
-    routing = study.route(pool[0] / "new.csv", tmp_path / "out.csv")
-    assert any("had been made by an earlier run" in note for note in routing.notes)
-    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
-    assert (routing.load, routing.score, routing.price) == (whole.load, whole.score, whole.price)

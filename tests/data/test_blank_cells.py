@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from defero import Study, read_cases
 from defero.core.errors import InputError
 from defero.data.table_spec import TableSpec
-from defero.data.tables.blank_cells import BlankCells
+from defero.data.tables.cells import BlankCells
 from defero.team.facts import FitFacts
 
 CELLS = st.sampled_from(["n/a", " n/a ", "-9", "-9.0", "1.5", "2", "back", "", None])

@@ -14,8 +14,8 @@ from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
 from defero.data.answers.log import AnswerLog, latest_answers, natural, table_from_long
 from defero.data.answers.read_log import join_answers, read_long
-from defero.data.tables.item_keys import ItemKeys, name_text
 from defero.data.tables.read import read_frame
+from defero.data.tables.wide import ItemKeys, name_text
 
 DATA = Path(os.environ.get("DEFERO_DATA", ""))
 ITEMS = pd.DataFrame({"item": ["a", "b", "c"], "size": [1.0, 2.0, 3.0]})

@@ -12,7 +12,7 @@ import pytest
 from toy_models import ARRAYS, write
 
 from defero.core.errors import ModelFolderError
-from defero.data import replace_folder
+from defero.data import whole_files
 from defero.data.model_folder import (
     MANIFEST,
     WEIGHTS,
@@ -154,7 +154,7 @@ def test_a_failing_save_leaves_what_there_was(tmp_path, existing, monkeypatch):
 def test_an_older_model_survives_a_failure_at_the_last_step(model, tmp_path, monkeypatch):
     """Where the system cannot exchange two folders at once."""
     before, rename = files(model), Path.rename
-    monkeypatch.setattr(replace_folder, "exchange", lambda one, other: False)
+    monkeypatch.setattr(whole_files, "exchange", lambda one, other: False)
 
     def fails_for_the_new_one(self, target):
         if target == model and ".old" not in self.name:
@@ -251,13 +251,13 @@ def test_a_folder_with_the_name_of_a_file_is_not_deleted(model):
 
 
 def test_what_comes_in_between_is_left_with_a_warning(model, tmp_path, monkeypatch):
-    swap = replace_folder.exchange
+    swap = whole_files.exchange
 
     def late(draft, target):
         (target / "late.txt").write_text("mine")
         return swap(draft, target)
 
-    monkeypatch.setattr(replace_folder, "exchange", late)
+    monkeypatch.setattr(whole_files, "exchange", late)
     with pytest.warns(UserWarning, match="left as it is"):
         write(model, {"kind": "newer"})
     assert read_folder(model).manifest["kind"] == "newer"

@@ -8,9 +8,8 @@ import pytest
 
 from defero.core.errors import InputError, TableError
 from defero.data.tables.formats import first_row
-from defero.data.tables.item_keys import row_keys
 from defero.data.tables.read import read_chunks
-from defero.data.tables.wide import read_table, table_from_frame
+from defero.data.tables.wide import read_table, row_keys, table_from_frame
 
 CASES = """id,truth,dr_a,dr_b,age,site
 p1,benign,benign,,61,x

@@ -11,4 +11,3 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     code, printed = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE.read_text(), flags=re.S).groups()
     exec(compile(code, str(PAGE), "exec"), {})
     assert capsys.readouterr().out.split() == printed.split()
-    assert not (tmp_path / "decisions.parquet.journal").exists()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
 from defero.data.cases import CaseFile, Cases
-from defero.data.table_source import TableSource
 from defero.data.table_spec import TableSpec
+from defero.data.tables.read import TableSource
 from defero.data.tables.wide import PARTS
 from defero.study.fitting.parts import four_parts
 

@@ -10,7 +10,7 @@ from defero import Study, read_cases
 from defero.core.display import html_table, text_table
 from defero.datasets import wedge
 from defero.study.pools.pool_study import PoolStudy
-from defero.study.routing.routed import Routing
+from defero.study.routing.decisions import Routing
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from defero import InputError, Study, read_cases, read_table
 from defero.core.wording import join_names
 from defero.data.answers.class_codes import BadAnswersError
 from defero.data.answers.spellings import read_rename
-from defero.data.tables.bad_cells import BadCell, BadCells
+from defero.data.tables.bad_rows import BadCell, BadCells
 
 ASK = {"label": "truth", "expert_names": ["al"]}
 

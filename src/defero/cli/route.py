@@ -12,7 +12,7 @@ from defero.cli.pool import is_pool, refuse, route_pool
 
 if TYPE_CHECKING:
     from defero.study.routing.by_file import FolderRouting
-    from defero.study.routing.routed import Routing
+    from defero.study.routing.decisions import Routing
 
 MOST_SHOWN = 20
 
@@ -24,7 +24,8 @@ def route(
         Path,
         typer.Option(
             help="File of decisions to write: .csv, .tsv, .jsonl (each also .gz) or .parquet. For a Label Studio "
-            "export also .json: its tasks with the model's label as a prediction, and the route."
+            "export also .json: its tasks with the model's label as a prediction, and the route. For a folder of "
+            "Parquet files also a folder: a file for each; those that are done are not made again."
         ),
     ],
     key: Annotated[
@@ -106,7 +107,8 @@ def route(
     if quality_floor is not None:
         raise InputError(": is for pools, made with --scores; leave it out.", argument="floor")
     terms |= {"cost_matrix": cost_matrix, "ask": ask, "uncertainty": uncertainty, "unusual": unusual}
-    if any(one is not None for one in (engine, workers, address)):
+    to_folder = table.is_dir() and (out.is_dir() or not out.suffix)
+    if to_folder or any(one is not None for one in (engine, workers, address)):
         whole: dict[str, Any] = {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
         whole |= {"answers": answers, "format": file_format, "control": control, "images": images}
         whole |= {"rename": rename}

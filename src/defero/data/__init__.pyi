@@ -21,7 +21,7 @@ from defero.data.tables.formats import TABLE_FORMATS as TABLE_FORMATS
 from defero.data.tables.formats import TableFormat as TableFormat
 from defero.data.tables.formats import first_row as first_row
 from defero.data.tables.formats import open_text as open_text
+from defero.data.tables.formats import write_decisions as write_decisions
 from defero.data.tables.read import read_chunks as read_chunks
 from defero.data.tables.read import read_frame as read_frame
 from defero.data.tables.wide import read_table as read_table
-from defero.data.tables.write import write_decisions as write_decisions

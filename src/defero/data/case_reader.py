@@ -38,9 +38,9 @@ from defero.data.answers.spellings import (
 )
 from defero.data.cases import CaseFile, Cases, export_path
 from defero.data.exports.export import Export
-from defero.data.table_source import TableSource
 from defero.data.table_spec import Control
 from defero.data.tables.cells import is_blank, no_such_column
+from defero.data.tables.read import TableSource
 from defero.data.tables.wide import table_from_frame
 
 

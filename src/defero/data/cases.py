@@ -14,9 +14,9 @@ from defero.data.answers.spellings import Spellings
 from defero.data.encoders.encoder import TextEncoder
 from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.table_source import RowSift, TableSource
 from defero.data.table_spec import Control, TableSpec
 from defero.data.tables.cells import no_such_column
+from defero.data.tables.read import RowSift, TableSource
 from defero.data.tables.wide import feature_columns, split_like
 
 

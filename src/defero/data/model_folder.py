@@ -23,7 +23,7 @@ from safetensors.numpy import load, save
 
 from defero.core.errors import ModelFolderError, why_not_written
 from defero.core.wording import join_names
-from defero.data.replace_folder import drafts_of, replace_folder
+from defero.data.whole_files import drafts_of, replace_folder
 
 FORMAT = 2
 MANIFEST = "model.json"

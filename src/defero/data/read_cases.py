@@ -13,9 +13,9 @@ from defero.data.cases import CaseFile, Cases
 from defero.data.encoders.find import Encoder, find_encoder
 from defero.data.exports.export import format_of
 from defero.data.recipes.pictures import PictureRecipe, usual_size
-from defero.data.table_source import Table, TableSource
 from defero.data.table_spec import Rename, TableSpec
-from defero.data.tables.blank_cells import BlankCells
+from defero.data.tables.cells import BlankCells
+from defero.data.tables.read import Table, TableSource
 
 LARGEST_SIDE = 4096
 

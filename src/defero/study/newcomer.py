@@ -12,7 +12,7 @@ from defero.core.wording import count_of, join_names, percent
 from defero.data.answers.spellings import alike_expert_notes, alike_experts
 from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.table_source import Table
+from defero.data.tables.read import Table
 from defero.study.fitting.choices import ALPHA, TARGET
 from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, rows_are_checked, with_groups_of
 from defero.study.team_cases import Reading, read_for_team

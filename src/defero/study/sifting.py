@@ -14,12 +14,11 @@ from defero.data.answers.class_codes import NO_CLASS, BadAnswer, BadAnswersError
 from defero.data.cases import CaseFile, Cases
 from defero.data.recipes.columns import NumericColumn
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
+from defero.data.tables.bad_rows import BadCell, BadRows, BadRowsError, bad_cell, list_of_bad_rows, listed
 from defero.data.tables.cells import is_missing_spelling, numbers
+from defero.data.tables.formats import write_decisions
 from defero.data.tables.parquet import FolderPart, folder_parts
 from defero.data.tables.read import ROWS_AT_ONCE
-from defero.data.tables.write import write_decisions
-from defero.study.bad_rows import BadRows, list_of_bad_rows
 from defero.study.engines import Engine
 from defero.team import Team
 
@@ -214,7 +213,7 @@ def list_bad_rows(bad: BadRows, path: Path | None) -> list[str]:
     list_file = None if path is None else list_of_bad_rows(path)
     if list_file is not None:
         with write_decisions(list_file) as rows:
-            rows.write(bad.all_rows())
+            rows.write(listed(bad.all_cells()))
     return [bad.cells.note(list_file)] if bad.cells else []
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from defero.core.errors import InputError
-from defero.data.table_source import Table
 from defero.data.table_spec import SaidAgain
+from defero.data.tables.read import Table
 from defero.study.engines import named_engine
 from defero.study.judging.comparison import compare_teams, load_rival
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
@@ -19,9 +19,9 @@ from defero.study.judging.page import check_page, write_page
 from defero.study.judging.within_limits import within_limits
 from defero.study.money.given import Fees, Money
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
+from defero.study.routing.decisions import Routing
 from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
-from defero.study.routing.routed import Routing
 from defero.study.team_cases import Reading, TeamCases, as_written, read_for_team
 from defero.team import Team
 from defero.team.roster import check_name

@@ -13,10 +13,10 @@ from defero.data.cases import CaseFile, Cases
 from defero.data.exports.export import TABLE, format_of, takes_control
 from defero.data.read_cases import checked_spec
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.table_source import Table, TableSource
 from defero.data.table_spec import TableSpec
-from defero.data.tables.blank_cells import BlankCells
-from defero.study.bad_rows import STOP, BadRows, are_skipped
+from defero.data.tables.bad_rows import STOP, BadRows, are_skipped
+from defero.data.tables.cells import BlankCells
+from defero.data.tables.read import Table, TableSource
 from defero.study.engines import Engine
 from defero.study.sifting import MOST_CASES, CaseSift
 from defero.team import Team

@@ -7,19 +7,12 @@ from pathlib import Path
 import pytest
 
 from defero.core.errors import InputError
-from defero.study.engines import engine_by_name, run_once
-from defero.study.engines.local import LocalEngine
-from defero.study.engines.runs import run_name
+from defero.study.engines import engine_by_name
+from defero.study.engines.engine import LocalEngine
 
 
 def add(shared, task):
     return shared + task
-
-
-def count_and_add(shared, settings):
-    folder, number = shared
-    (folder / f"ran-{settings['task']}-{os.getpid()}").touch()
-    return {"sum": number + settings["task"]}
 
 
 def die_once(shared, task):
@@ -51,25 +44,6 @@ def test_a_task_whose_worker_dies_is_tried_again(tmp_path):
 def test_an_error_of_a_task_arrives_as_it_is(workers):
     with pytest.raises(InputError, match="cases is wrong"):
         list(LocalEngine(workers).run(refuse, [1], shared=None))
-
-
-def test_runs_on_disk_are_not_run_again(tmp_path):
-    folder, work = tmp_path / "runs", tmp_path / "work"
-    work.mkdir()
-    runs = [{"task": 1}, {"task": 2}]
-    first = run_once(LocalEngine(), count_and_add, runs[:1], shared=(work, 100), folder=folder, of="a")
-    assert first == [{"sum": 101}]
-    both = run_once(LocalEngine(), count_and_add, runs, shared=(work, 500), folder=folder, of="a")
-    assert both == [{"sum": 101}, {"sum": 502}]  # the first is read, not run
-    other = run_once(LocalEngine(), count_and_add, runs[:1], shared=(work, 500), folder=folder, of="other data")
-    assert other == [{"sum": 501}]
-    assert len(list(folder.iterdir())) == 3
-
-
-def test_a_damaged_result_is_named(tmp_path):
-    (tmp_path / run_name({"task": 1})).write_text("{")
-    with pytest.raises(InputError, match="no result of a run; remove the file"):
-        run_once(LocalEngine(), count_and_add, [{"task": 1}], shared=None, folder=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from defero.core.wording import join_names
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.tables.cells import column_names, is_blank, no_such_column, numbers, quote_cell
 from defero.data.tables.formats import first_row as first_row_of
-from defero.data.tables.item_keys import ItemKeys, name_text
 from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.wide import ItemKeys, name_text
 
 
 def read_long(

@@ -20,10 +20,9 @@ from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names, list_in_words, share_words
 from defero.data.answers.class_codes import NO_CLASS, BadAnswersError, distinct_cells, matching_codes
 from defero.data.table_spec import Rename
-from defero.data.tables.cells import as_written, is_blank, is_missing_spelling, text_of
-from defero.data.tables.csv_lines import as_meant
+from defero.data.tables.cells import as_meant, as_written, is_blank, is_missing_spelling, text_of
+from defero.data.tables.formats import write_decisions
 from defero.data.tables.read import read_frame
-from defero.data.tables.write import write_decisions
 
 FROM, TO = "from", "to"
 

@@ -14,9 +14,9 @@ from defero.core.errors import InputError, TableError
 from defero.core.wording import join_names
 from defero.data.table_spec import Control
 from defero.data.tables.cells import column_names, is_blank, no_such_column
-from defero.data.tables.item_keys import ItemKeys
 from defero.data.tables.json_lines import ENDINGS
-from defero.data.tables.write import write_whole
+from defero.data.tables.wide import ItemKeys
+from defero.data.whole_files import write_whole
 
 KEY = "task_id"
 ROUTING = "defero_"

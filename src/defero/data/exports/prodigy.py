@@ -32,8 +32,8 @@ from defero.data.exports.export import (
 )
 from defero.data.table_spec import Control
 from defero.data.tables.cells import is_blank, no_such_column
-from defero.data.tables.item_keys import name_text
 from defero.data.tables.json_lines import Record, field_of_type, json_records
+from defero.data.tables.wide import name_text
 
 KEY = "_input_hash"
 _OWN = {"answer", "accept", "label", "options", "meta", "config"}

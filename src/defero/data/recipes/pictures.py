@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError, TableError
-from defero.data.tables.bad_cells import BadCell, bad_cell
+from defero.data.tables.bad_rows import BadCell, bad_cell
 from defero.data.tables.cells import column_names, is_blank, no_such_column, row_number
 
 LARGEST_SIDE = 224

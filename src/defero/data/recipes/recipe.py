@@ -20,7 +20,7 @@ from defero.data.recipes.remarks import FILLED, NEW
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.recipes.usual import UsualNumbers, bad_numbers, checked_numbers
-from defero.data.tables.bad_cells import BadCell
+from defero.data.tables.bad_rows import BadCell
 from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, texts
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import TableError
-from defero.data.tables.bad_cells import NOT_A_NUMBER, BadCell, bad_cell
+from defero.data.tables.bad_rows import NOT_A_NUMBER, BadCell, bad_cell
 from defero.data.tables.cells import numbers
 
 LARGEST_NUMBER = 1e100

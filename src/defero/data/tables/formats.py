@@ -1,4 +1,4 @@
-"""Table formats: one object for each kind of file, found by the ending of the file's name.
+"""Table formats: one object for each kind of file, found by the ending of the file's name; and writing in any of them.
 
 A format is added by one file that defines it and one line at the end of this one. Other packages add theirs through
 the entry-point group "defero.table_formats".
@@ -8,17 +8,19 @@ import gzip
 import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TextIO
 
+import numpy as np
 import pandas as pd
 
-from defero.core.errors import TableError
+from defero.core.errors import InputError, TableError
 from defero.core.registry import Registry
 from defero.core.wording import join_names
+from defero.data.whole_files import is_compressed, whole_file
 
 Append = Callable[[pd.DataFrame], None]
 
@@ -41,9 +43,8 @@ class TableFormat(ABC):
     reports_bad : bool
         Whether `read` takes `on_bad`, a function of a `BadCell`, to which rows that cannot be read are given. Otherwise
         such a row is an error.
-    seeks : bool
-        Whether `read` takes `start`, the index of the first row that is wanted, and `columns`, the names that are
-        wanted; pieces before that row, and other columns, may be left out.
+    picks_columns : bool
+        Whether `read` takes `columns`, the names that are wanted; others may be left out.
     """
 
     name: str
@@ -51,7 +52,7 @@ class TableFormat(ABC):
     first_row: int = 1
     typed: bool = True
     reports_bad: bool = False
-    seeks: bool = False
+    picks_columns: bool = False
 
     @abstractmethod
     def read(self, path: Path, *, rows: int | None, as_text: Sequence[str]) -> Iterator[pd.DataFrame]:
@@ -65,41 +66,6 @@ class TableFormat(ABC):
     @abstractmethod
     def writer(self, file: IO[bytes], *, source: str) -> AbstractContextManager[Append]:
         """Return a context that yields the function by which frames are appended to the file."""
-
-    def encoder(self, *, source: str) -> "Encoder | None":
-        """Return what turns frames into bytes one by one; None where a file can only be written in one go."""
-        return None
-
-
-class Encoder(ABC):
-    """Turns the frames of a table into the bytes of a file, piece by piece, so that another run can go on.
-
-    The bytes of all pieces, one after the other, and then those of `end` are the file. What an encoder must know of
-    earlier pieces is in their notes, plain values for JSON.
-    """
-
-    @abstractmethod
-    def encode(self, frame: pd.DataFrame) -> tuple[bytes, Any]:
-        """Return the bytes of the next rows, and a note."""
-
-    @abstractmethod
-    def go_on(self, notes: Sequence[Any], size: int) -> None:
-        """Take the notes of the pieces that an earlier run has written, and how many bytes they are."""
-
-    def end(self) -> bytes:
-        """Return the last bytes of the file."""
-        return b""
-
-
-@contextmanager
-def encoded(encoder: Encoder, file: IO[bytes]) -> Iterator[Append]:
-    """Yield the function by which frames are encoded and appended to a file."""
-
-    def append(frame: pd.DataFrame) -> None:
-        file.write(encoder.encode(frame)[0])
-
-    yield append
-    file.write(encoder.end())
 
 
 FOLDER = "parquet folder"
@@ -175,11 +141,6 @@ def _undecodable(path: Path) -> str:
     return "it is not UTF-8"
 
 
-def is_compressed(path: Path) -> bool:
-    """Return whether a file is compressed, by its name."""
-    return path.name.lower().endswith(".gz")
-
-
 def duplicates(names: Sequence[str]) -> list[str]:
     """Return the names that occur more than once, sorted.
 
@@ -221,15 +182,70 @@ def _tidied(column: "pd.Series[Any]", cells: list[Any], *, keep_text: bool) -> "
         return tidy
 
 
-def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows as plain values, None where missing."""
-    return zip(*(_plain_values(frame[name]) for name in frame.columns), strict=True)
-
-
-def _plain_values(column: "pd.Series[Any]") -> list[Any]:
+def plain_values(column: "pd.Series[Any]") -> list[Any]:
+    """Return the cells of a column as plain values, None where missing."""
     values = column if not column.hasnans else column.astype(object).where(column.notna(), None)
     plain: list[Any] = values.tolist()
     return plain
+
+
+Columns = Mapping[str, "Sequence[Any] | np.ndarray[Any, Any] | pd.Series[Any]"]
+
+
+class DecisionWriter:
+    """Appends chunks of rows to one file, with the columns `names`; made by `write_decisions`."""
+
+    def __init__(self, source: str, append: Append) -> None:
+        self._source = source
+        self._append = append
+        self.names: list[str] = []
+
+    def write(self, columns: Columns) -> None:
+        """Append rows.
+
+        Parameters
+        ----------
+        columns : mapping
+            Column name to (n,) values, the same names in the same order in every chunk.
+        """
+        names = list(columns)
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) != 1:
+            raise InputError(f"{self._source}: every column must have the same number of rows, got {sorted(lengths)}.")
+        if self.names not in ([], names):
+            raise InputError(
+                f"{self._source}: every chunk must have the columns {join_names(self.names)}, got {join_names(names)}."
+            )
+        # A Series brings an index, by which pandas would align the columns.
+        cells = {name: values.array if isinstance(values, pd.Series) else values for name, values in columns.items()}
+        self._append(pd.DataFrame(cells))
+        self.names = names
+
+
+@contextmanager
+def write_decisions(path: str | PathLike[str]) -> Iterator[DecisionWriter]:
+    """Open a table for writing; the ending of the name gives the format, as in `read_frame`.
+
+    The rows go to a hidden file beside it, which takes the name when the block ends well. A run that fails leaves no
+    half table, and an older file of that name as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with write_decisions(f"{folder}/out.csv") as table:
+    ...         table.write({"route": ["model", "dr_a"], "p_model": [0.9, 0.5]})
+    ...         table.write({"route": ["dr_b"], "p_model": [0.25]})
+    ...     print(Path(f"{folder}/out.csv").read_text().split())
+    ['route,p_model', 'model,0.9', 'dr_a,0.5', 'dr_b,0.25']
+    """
+    file_format = table_format(path)
+    with whole_file(Path(path)) as file:
+        with file_format.writer(file, source=str(path)) as append:
+            writer = DecisionWriter(str(path), append)
+            yield writer
+        if not writer.names:
+            raise TableError(f"{path}: no decisions to write.")
 
 
 TABLE_FORMATS.register_lazily("csv", "defero.data.tables.delimited:CSV")

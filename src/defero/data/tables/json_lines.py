@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -15,17 +15,8 @@ import pandas as pd
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.bad_cells import MARKED_BYTES, MOST_VALUE, NOT_UTF8, BadCell, OnBad, is_marked, plain_bytes
-from defero.data.tables.formats import (
-    Append,
-    Encoder,
-    TableFormat,
-    encoded,
-    open_text,
-    plain_rows,
-    readable,
-    strip_cells,
-)
+from defero.data.tables.bad_rows import MARKED_BYTES, MOST_VALUE, NOT_UTF8, BadCell, OnBad, is_marked, plain_bytes
+from defero.data.tables.formats import Append, TableFormat, open_text, plain_values, readable, strip_cells
 
 ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _MOST_DIGITS = 300  # a float ends at 1.8e308
@@ -55,27 +46,18 @@ class _JsonLines(TableFormat):
             frame = pd.DataFrame([record for _, record in piece], index=index, columns=columns)
             yield strip_cells(frame, as_text=list(frame.columns))  # "1" is text: JSON has numbers of its own
 
-    def writer(self, file: IO[bytes], *, source: str) -> AbstractContextManager[Append]:
-        """Return the function that appends frames."""
-        return encoded(self.encoder(source=source), file)
+    @contextmanager
+    def writer(self, file: IO[bytes], *, source: str) -> Iterator[Append]:
+        """Yield the function that appends frames: every row becomes an object in a line."""
 
-    def encoder(self, *, source: str) -> Encoder:
-        """Return what turns each frame into lines."""
-        return _ObjectEncoder()
+        def append(frame: pd.DataFrame) -> None:
+            names = list(frame.columns)
+            rows = zip(*(plain_values(frame[name]) for name in names), strict=True)
+            records = (dict(zip(names, row, strict=True)) for row in rows)
+            lines = [json.dumps(record, ensure_ascii=False, default=_plain) for record in records]
+            file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
 
-
-class _ObjectEncoder(Encoder):
-    """Every row becomes an object in a line; earlier lines do not matter."""
-
-    def encode(self, frame: pd.DataFrame) -> tuple[bytes, Any]:
-        """Return lines; there is nothing to note."""
-        names = list(frame.columns)
-        records = (dict(zip(names, row, strict=True)) for row in plain_rows(frame))
-        lines = [json.dumps(record, ensure_ascii=False, default=_plain) for record in records]
-        return "".join(f"{line}\n" for line in lines).encode("utf-8"), None
-
-    def go_on(self, notes: Sequence[Any], size: int) -> None:
-        """Nothing must be known."""
+        yield append
 
 
 def _plain(cell: Any) -> Any:

@@ -21,8 +21,7 @@ from defero.core.wording import join_names
 from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.tables.blank_cells import BlankCells
-from defero.data.tables.cells import text_of
+from defero.data.tables.cells import BlankCells, text_of
 from defero.service import Problem
 from defero.service.events import Label, ModelChanged, Row
 from defero.service.store.contents import read_contents, read_names

@@ -5,6 +5,5 @@ the order in which the tasks end.
 """
 
 from defero.study.engines.engine import ENGINES, Engine, engine_by_name, named_engine
-from defero.study.engines.runs import run_once
 
-__all__ = ["ENGINES", "Engine", "engine_by_name", "named_engine", "run_once"]
+__all__ = ["ENGINES", "Engine", "engine_by_name", "named_engine"]

@@ -13,7 +13,7 @@ from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.columns import MOST_OFFERED, CategoricalColumn, Column, odd_cells
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import row_number
-from defero.data.tables.item_keys import plain_name
+from defero.data.tables.wide import plain_name
 from defero.team import Team
 from defero.team.rows import told_apart_by, with_answers
 

@@ -17,8 +17,7 @@ from defero.data.cases import Cases
 from defero.data.recipes.columns import refuse_unused
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
-from defero.data.tables.item_keys import name_text
-from defero.data.tables.wide import PARTS, part_named
+from defero.data.tables.wide import PARTS, name_text, part_named
 
 if TYPE_CHECKING:
     from defero.core import ExpertTable

@@ -15,7 +15,7 @@ from defero.data.cases import Cases
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.remarks import remark_sentences
 from defero.data.tables.cells import is_blank
-from defero.data.tables.item_keys import plain_name
+from defero.data.tables.wide import plain_name
 from defero.decide.terms import Terms
 from defero.judge.record import cautions as doubts
 from defero.judge.record.figures import plain

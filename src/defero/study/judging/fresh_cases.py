@@ -13,7 +13,7 @@ from defero.data.cases import Cases
 from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
-from defero.data.tables.item_keys import plain_name
+from defero.data.tables.wide import plain_name
 from defero.team import Team
 from defero.team.rows import ANSWERED, KEYED, CaseMarks, Fresh, check_rows_known, fresh_rows, with_answers
 

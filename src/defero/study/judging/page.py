@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from defero.core.errors import Argument, InputError, Spelling
 from defero.data.model_folder import library_versions
-from defero.data.table_source import Table, TableSource
-from defero.data.tables.write import write_whole
+from defero.data.tables.read import Table, TableSource
+from defero.data.whole_files import write_whole
 from defero.study.judging.evaluation import Evaluation, other_terms
 
 if TYPE_CHECKING:

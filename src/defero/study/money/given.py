@@ -13,9 +13,9 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
 from defero.core.wording import join_names
-from defero.data.table_source import TableSource
-from defero.data.tables.bad_cells import BadCell, bad_cell
+from defero.data.tables.bad_rows import BadCell, bad_cell
 from defero.data.tables.cells import is_blank, no_such_column, number_of, numbers, text_of
+from defero.data.tables.read import TableSource
 from defero.decide.costs import class_places
 from defero.decide.terms import Terms
 from defero.study.fitting.choices import fees_by_name

@@ -14,12 +14,10 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.wording import count_of, join_names
-from defero.data.table_source import Table, TableSource
-from defero.data.tables.bad_cells import BadCell, BadRowsError, bad_cell
-from defero.data.tables.blank_cells import BlankCells
-from defero.data.tables.cells import no_such_column, numbers
+from defero.data.tables.bad_rows import STOP, BadCell, BadRows, BadRowsError, FindBad, are_skipped, bad_cell
+from defero.data.tables.cells import BlankCells, no_such_column, numbers
+from defero.data.tables.read import Table, TableSource
 from defero.data.tables.wide import feature_columns, split_like
-from defero.study.bad_rows import STOP, BadRows, FindBad, are_skipped
 from defero.study.sifting import list_bad_rows
 
 _PRICE = re.compile(r"(^|[_\s.-])(prices?|costs?|fees?|dollars|usd)$", re.IGNORECASE)

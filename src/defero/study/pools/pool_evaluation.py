@@ -12,7 +12,7 @@ from defero.core.wording import count_of, money, signed_money
 from defero.data.model_folder import library_versions
 from defero.data.recipes.columns import CategoricalColumn
 from defero.data.tables.cells import texts
-from defero.data.tables.write import write_whole
+from defero.data.whole_files import write_whole
 from defero.pools.record import PoolRecord
 from defero.pools.router import PoolRouter
 from defero.study.pools.pool_cases import PoolCases

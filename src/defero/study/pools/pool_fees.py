@@ -8,7 +8,7 @@ import pandas as pd
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import Argument, InputError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.tables.bad_cells import BadCell, BadCells, bad_cell
+from defero.data.tables.bad_rows import BadCell, BadCells, bad_cell
 from defero.data.tables.cells import no_such_column, numbers
 
 Fees = Mapping[str, float | str]

@@ -1,6 +1,5 @@
 """Who of a pool answers each item of a file; tables are read, decided and written piece by piece."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,21 +10,16 @@ import pandas as pd
 
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names, money
-from defero.data.exports.export import TABLE
-from defero.data.table_source import Table, TableSource
-from defero.data.tables.bad_cells import BadCell
+from defero.data.tables.bad_rows import BadCell, BadRows, are_skipped
 from defero.data.tables.cells import no_such_column
+from defero.data.tables.read import Table, TableSource
 from defero.pools.choosing import RouteRule
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
-from defero.pools.storage import pool_files
 from defero.study.absent import present_members
-from defero.study.bad_rows import BadRows, are_skipped
 from defero.study.pools.pool_fees import Fees, bad_prices, prices_of, usable_fees
-from defero.study.routing.identity import run_identity
-from defero.study.routing.routed import RoutedFile
-from defero.study.routing.sinks import sink_to
+from defero.study.routing.decisions import RoutedFile, decisions_to
 
 if TYPE_CHECKING:
     from defero.study.pools.pool_study import PoolStudy
@@ -56,17 +50,6 @@ class PoolRouting(RoutedFile):
     def __repr__(self) -> str:
         loads = [f"{name or 'nobody'} {count}" for name, count in self.load.most_common()]
         return f"PoolRouting: {count_of(self.rows, 'decision')} ({join_names(loads, most=6)}); to_frame() has them."
-
-    def state(self) -> dict[str, Any]:
-        """Return the counts so far as plain values; `go_on` takes them."""
-        counts = {"score": self.score, "price": self.price, "below_floor": self.below_floor}
-        return {"load": dict(self.load), **counts}
-
-    def go_on(self, state: dict[str, Any]) -> None:
-        """Count on from where an earlier run stopped."""
-        self.load, self.score, self.price = Counter(state["load"]), state["score"], state["price"]
-        self.below_floor = state.get("below_floor", 0)
-        self.notes.append(f"{count_of(self.rows, 'decision')} had been made by an earlier run that was stopped.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero route --json` prints."""
@@ -148,12 +131,11 @@ def route_pool(
     where = {"source": source.name, "first_row": source.first_row}
     bad = _bad_rows(team, by_member, source, skip=are_skipped(bad_rows))
     rule |= {"budget": budget, "capacity": capacity}
-    options = {"rule": rule, "fees": by_member, "key": key, "bad_rows": bad_rows, "blank": source.blanks.values}
-    with sink_to(out, routing, bad, file_format=TABLE, identity=_identity(team, source, options, limited)) as sink:
+    with decisions_to(out, routing, bad) as put:
         pieces = bad.good(_pieces(team, source, key, bad))
         for piece, features, decision in (_whole if limited else _each)(team, pieces, by_member, rule, where):
             _count(routing, decision)
-            sink.put(_columns(team, piece, features, decision, key=key, first_row=source.first_row))
+            put(_columns(team, piece, features, decision, key=key, first_row=source.first_row))
             if progress is not None:
                 progress(routing.rows)
     if routing.below_floor:
@@ -162,13 +144,6 @@ def route_pool(
     if routing.bad_rows:
         routing.notes.insert(0, routing.bad_rows.note(routing.bad_list if out is not None else None))
     return routing
-
-
-def _identity(team: PoolRouter, source: TableSource, options: dict[str, Any], limited: bool) -> dict[str, Any] | None:
-    """Return what tells this run from others; None for a frame, and where all items are decided at once."""
-    if limited or source.path is None:
-        return None
-    return run_identity(pool_files(team), {"table": source.path}, options)
 
 
 def _trade_off(
@@ -267,7 +242,7 @@ def _pieces(team: PoolRouter, source: TableSource, key: str | None, bad: BadRows
     if source.path is None:
         return iter([source.read(as_text=[])])
     texts = [*team.recipe.categorical, *([] if key is None else [key])]
-    return source.chunks(as_text=texts, on_bad=bad.on_bad, start=bad.n_read)
+    return source.chunks(as_text=texts, on_bad=bad.on_bad)
 
 
 def _key(team: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:

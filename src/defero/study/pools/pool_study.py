@@ -16,16 +16,15 @@ from defero.core.splits import split_groups
 from defero.core.wording import count_of, join_names
 from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
-from defero.data.table_source import Table, TableSource
-from defero.data.tables.bad_cells import BadCell
-from defero.data.tables.blank_cells import BlankCells
+from defero.data.tables.bad_rows import STOP, BadCell
+from defero.data.tables.cells import BlankCells
+from defero.data.tables.read import Table, TableSource
 from defero.data.tables.wide import part_named
 from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.record import judge_pool
 from defero.pools.router import PoolRouter
 from defero.pools.storage import is_pool_folder
 from defero.study.absent import present_members
-from defero.study.bad_rows import STOP
 from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
 from defero.study.pools.pool_evaluation import PoolEvaluation
 from defero.study.pools.pool_fees import Fees, MemberFees, bad_prices, fee_columns, member_fees, prices_of, usable_fees

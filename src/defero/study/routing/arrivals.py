@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -11,14 +12,11 @@ from defero.core.errors import Argument, InputError
 from defero.data.cases import export_path, no_question
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.table_source import TableSource
-from defero.data.tables.bad_cells import BadCell, OnBad
-from defero.data.tables.blank_cells import BlankCells
-from defero.data.tables.cells import no_such_column
+from defero.data.tables.bad_rows import BadCell, BadRows
+from defero.data.tables.cells import BlankCells, no_such_column
 from defero.data.tables.formats import table_format
-from defero.study.bad_rows import BadRows
+from defero.data.tables.read import TableSource
 from defero.study.money.given import TeamTerms
-from defero.study.routing.decisions import is_tasks
 from defero.study.team_cases import Reading
 from defero.team import Team
 
@@ -30,7 +28,7 @@ class Arrivals:
     Attributes
     ----------
     read : function
-        Of the index of the first row that is wanted: yields all rows from there on, piece by piece.
+        Yields all rows, piece by piece.
     source, first_row : str, int
         What a message calls the table, and the row whose index is 0.
     key : str or None
@@ -41,7 +39,7 @@ class Arrivals:
         All columns of the file, where the pieces have only those that are needed.
     """
 
-    read: Callable[[int], Iterator[pd.DataFrame]]
+    read: Callable[[], Iterator[pd.DataFrame]]
     source: str
     first_row: int
     key: str | None
@@ -57,9 +55,22 @@ class Arrivals:
         roles = {own.label, own.key, *(name for name, _ in own.apart), *team.expert_names}
         return tuple(name for name in team.recipe.extra(frame) if name not in roles)
 
+    @property
+    def where(self) -> dict[str, Any]:
+        """What a message calls the table, and the row whose index is 0."""
+        return {"source": self.source, "first_row": self.first_row}
+
+    def own_key(self, piece: pd.DataFrame, *, key: str | None) -> str | None:
+        """Return the column to copy; the one that `fit` had need not be there."""
+        names = list(map(str, piece.columns if self.names is None else self.names))
+        if key is not None and key not in names:
+            raise no_such_column(key, names, source=self.source, role="the key")
+        chosen = key or self.key
+        return chosen if chosen in names else None
+
     def good(self) -> Iterator[pd.DataFrame]:
         """Yield the rows that can be used; raises at the end where others are an error."""
-        return self.bad.good(self.read(self.bad.n_read))
+        return self.bad.good(self.read())
 
 
 def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTerms, skip: bool) -> Arrivals:
@@ -70,7 +81,7 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTe
     source = replace(reading.source, blanks=BlankCells(spec.blank).without(key or own_key))
     if control is not None and not takes_control(kind):
         raise no_question(control, source.name, kind)
-    if out is not None and is_tasks(out) and not writes(kind, out):
+    if out is not None and out.name.lower().removesuffix(".gz").endswith(".json") and not writes(kind, out):
         raise InputError(
             Argument("out", str(out)),
             ": only the tasks of a Label Studio export are written as .json; for a table of decisions name it "
@@ -99,7 +110,7 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTe
         )
     bad = _bad_rows(team, money, source.name, 1, skip=skip)
     items = source.blanks.without(cases.key).apply(cases.items)
-    return Arrivals(lambda _: iter([items]), source.name, 1, cases.key, bad, kind, cases)
+    return Arrivals(lambda: iter([items]), source.name, 1, cases.key, bad, kind, cases)
 
 
 def _of_table(
@@ -108,9 +119,10 @@ def _of_table(
     """Open a table; columns that nobody needs are left out where that saves time, unless all are wanted."""
     assert team.recipe is not None
     texts = [*team.recipe.categorical, *([] if key is None else [key])]
-    names = _columns(source)
+    can_pick = source.path is not None and table_format(source.path).picks_columns
+    names = tuple(source.columns()) if can_pick else None
     wanted = None if all_columns else _wanted(team, names, money, key)
-    read = partial(_pieces, source, texts, bad.on_bad, wanted)
+    read = partial(source.chunks, as_text=texts, on_bad=bad.on_bad, columns=wanted)
     return Arrivals(read, source.name, source.first_row, team.facts.spec.key, bad, names=names)
 
 
@@ -128,13 +140,6 @@ def _bad_rows(team: Team, money: TeamTerms, source: str, first_row: int, *, skip
     return BadRows(source, find, first_row, skip)
 
 
-def _columns(source: TableSource) -> tuple[str, ...] | None:
-    """Return the names of all columns where some of them need not be read; else None."""
-    if source.path is None or not table_format(source.path).seeks:
-        return None
-    return tuple(source.columns())
-
-
 def _wanted(team: Team, names: tuple[str, ...] | None, money: TeamTerms, key: str | None) -> list[str] | None:
     """Return the columns that are needed; all, where one is missing: the error offers those that exist."""
     assert team.recipe is not None
@@ -142,18 +147,3 @@ def _wanted(team: Team, names: tuple[str, ...] | None, money: TeamTerms, key: st
     if names is None or not needed.keys() <= set(names):
         return None
     return [*needed, *([key] if key is not None else [])]
-
-
-def _pieces(
-    source: TableSource, as_text: list[str], on_bad: OnBad, columns: list[str] | None, start: int
-) -> Iterator[pd.DataFrame]:
-    return source.chunks(as_text=as_text, on_bad=on_bad, start=start, columns=columns)
-
-
-def own_key(piece: pd.DataFrame, arrivals: Arrivals, *, key: str | None) -> str | None:
-    """Return the column to copy; the one that `fit` had need not be there."""
-    names = list(map(str, piece.columns if arrivals.names is None else arrivals.names))
-    if key is not None and key not in names:
-        raise no_such_column(key, names, source=arrivals.source, role="the key")
-    chosen = key or arrivals.key
-    return chosen if chosen in names else None

@@ -1,5 +1,11 @@
-"""The files of a folder, each routed on its own: in this process, in a pool of processes or on a Ray cluster."""
+"""The files of a folder, each routed on its own: in this process, in a pool of processes or on a Ray cluster.
 
+Every file of decisions is written whole, and beside it stands what it was made of: a run that was stopped goes on with
+the files that are not there yet.
+"""
+
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,46 +13,67 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from safetensors.numpy import save
+
+import defero
 from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, percent
+from defero.data.model_folder import library_versions
 from defero.data.tables.parquet import parquet_files
-from defero.study.engines import Engine, run_once
-from defero.study.engines.runs import run_name
+from defero.data.tables.read import ROWS_AT_ONCE
+from defero.data.whole_files import write_whole
+from defero.study.engines import Engine
 from defero.study.money.given import Money
-from defero.study.routing.identity import run_identity
 from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
 from defero.team import Team
 from defero.team.storage import router_files
 
-FILE_OPTIONS = (
-    "key",
-    "fees",
-    "error_cost",
-    "cost_matrix",
-    "absent",
-    "ask",
-    "uncertainty",
-    "unusual",
-    "bad_rows",
-    "blank",
-)
-"""Options of `route` that are about single cases."""
+FILE_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix", "ask")),
+    **{"absent": (), "uncertainty": False, "unusual": "flag", "bad_rows": "stop", "blank": ()},
+}
+"""Options of `route` that are about single cases, as they are where nothing is said."""
 RUNS = "_runs"
-"""Folder of the results of single files; readers of Parquet folders skip names with an underscore."""
+"""Folder of what was decided for single files; readers of Parquet folders skip names with an underscore."""
 
 
 @dataclass(frozen=True, eq=False)
 class FolderTask:
-    """What the routing of every file needs."""
+    """What the routing of every file needs; `of` is the same for equal models, options and versions."""
 
     team: Team
     name: str
-    folder: str
-    out: str
+    folder: Path
+    out: Path
     options: Mapping[str, Any]
+    of: str
+
+    def done(self, part: str) -> dict[str, Any] | None:
+        """Return what was decided for a file, if its decisions are there and were made of the same."""
+        try:
+            run = json.loads(self._record(part).read_text())
+        except (OSError, ValueError):
+            return None
+        same = isinstance(run, dict) and run.get("of") == self._made_of(part) and (self.out / part).is_file()
+        return run["result"] if same else None
+
+    def keep(self, part: str, result: Mapping[str, Any]) -> None:
+        """Note what was decided for a file, once its decisions are written."""
+        path = self._record(part)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps({"of": self._made_of(part), "result": result}, sort_keys=True).encode())
+
+    def _record(self, part: str) -> Path:
+        return self.out / RUNS / f"{part}.json"
+
+    def _made_of(self, part: str) -> list[Any]:
+        facts = (self.folder / part).stat()
+        return [self.of, facts.st_size, facts.st_mtime_ns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,36 +135,34 @@ def route_folder(
     options: Mapping[str, Any],
 ) -> FolderRouting:
     """Route each Parquet file of a folder; files that are done already are not routed again."""
-    source, target = Path(folder), Path(out)
-    parts = _parts(source, target)
+    parts = _parts(Path(folder), Path(out))
     known = {key: value for key, value in options.items() if value is not None}
-    identity = run_identity(router_files(team), {}, known)
-    of = "-".join(str(identity[what]) for what in ("defero", "model", "options"))
-    runs = [_settings(source, part) for part in parts]
-    for part, settings in zip(parts, runs, strict=True):
-        if not (target / part).is_file():  # the decisions were removed: the file is routed again
-            (target / RUNS / run_name(settings, of=of)).unlink(missing_ok=True)
-    task = FolderTask(team, name, str(source), str(target), known)
-    results = run_once(engine, route_file, runs, shared=task, folder=target / RUNS, of=of)
-    cautions = dict.fromkeys(sentence for result in results for sentence in result["cautions"])
+    task = FolderTask(team, name, Path(folder), Path(out), known, _digest(team, known))
+    results = {part: done for part in parts if (done := task.done(part)) is not None}
+    missing = [part for part in parts if part not in results]
+    for place, result in engine.run(route_file, missing, shared=task):
+        results[missing[place]] = result
+        task.keep(missing[place], result)
+    in_order = [results[part] for part in parts]
+    load = sum((Counter(result["load"]) for result in in_order), Counter())
     return FolderRouting(
-        out=target,
+        out=task.out,
         files=len(parts),
-        cases=sum(sum(result["load"].values()) for result in results),
-        load=sum((Counter(result["load"]) for result in results), Counter()),
-        unusual=sum(result["unusual"] for result in results),
-        cautions=tuple(cautions),
+        cases=load.total(),
+        load=load,
+        unusual=sum(result["unusual"] for result in in_order),
+        cautions=tuple(dict.fromkeys(sentence for result in in_order for sentence in result["cautions"])),
     )
 
 
-def route_file(task: FolderTask, settings: Mapping[str, Any]) -> dict[str, Any]:
+def route_file(task: FolderTask, part: str) -> dict[str, Any]:
     """Route one file of a folder; the file of decisions has the same name."""
-    folder, target = Path(task.folder), Path(task.out) / settings["file"]
+    target = task.out / part
     target.parent.mkdir(parents=True, exist_ok=True)
-    options = {**_USUAL, **task.options}
+    options = {**FILE_OPTIONS, **task.options}
     routing = route_cases(
         task.team,
-        Reading.of(folder / settings["file"], key=options.pop("key"), blank=options.pop("blank"), inside=folder),
+        Reading.of(task.folder / part, key=options.pop("key"), blank=options.pop("blank"), inside=task.folder),
         target,
         model=task.name,
         money=Money(*(options.pop(name) for name in ("fees", "error_cost", "cost_matrix"))),
@@ -146,18 +171,27 @@ def route_file(task: FolderTask, settings: Mapping[str, Any]) -> dict[str, Any]:
         **options,
     )
     load = {name: int(count) for name, count in sorted(routing.load.items())}
-    return {"load": load, "unusual": int(routing.unusual), "cautions": list(routing.cautions)}
+    return {"load": load, "unusual": int(routing.unusual), "cautions": list(map(str, routing.cautions))}
 
 
-_USUAL: dict[str, Any] = {
-    **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix")),
-    "absent": (),
-    "ask": None,
-    "uncertainty": False,
-    "unusual": "flag",
-    "bad_rows": "stop",
-    "blank": (),
-}
+def _digest(team: Team, options: Mapping[str, Any]) -> str:
+    """Return a hash of all that the decisions depend on besides the cases."""
+    model = router_files(team)
+    facts = [defero.__version__, library_versions(), ROWS_AT_ONCE, model.manifest, options, sorted(model.files)]
+    arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays.items()}
+    whole = hashlib.blake2b(json.dumps(facts, sort_keys=True, default=_plain).encode(), digest_size=16)
+    for content in (save(arrays), *(model.files[name] for name in sorted(model.files))):
+        whole.update(content)
+    return whole.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON knows it: an array or a frame with its numbers, a file with its content."""
+    if isinstance(value, PathLike):
+        return Path(value).read_bytes().hex() if Path(value).is_file() else str(value)
+    if isinstance(value, pd.DataFrame):
+        return value.to_json()
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
 def _parts(source: Path, target: Path) -> list[str]:
@@ -175,9 +209,3 @@ def _parts(source: Path, target: Path) -> list[str]:
     if source.resolve() == target.resolve() or source.resolve() in target.resolve().parents:
         raise InputError(f"{target}: is the folder of the cases, or inside it; choose another.", argument="out")
     return [path.relative_to(source).as_posix() for path in parquet_files(source)]
-
-
-def _settings(source: Path, part: str) -> dict[str, Any]:
-    """Return what tells a file: its name, its size and the time of its last change."""
-    facts = (source / part).stat()
-    return {"file": part, "size": facts.st_size, "changed": facts.st_mtime_ns}

@@ -1,5 +1,10 @@
-"""The columns of the table of decisions."""
+"""What was decided for the cases of a file: the table, where it goes, and counts and notes."""
 
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +12,215 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pandas.util import hash_pandas_object
 
 from defero.core import Decision, Scores
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.display import HTML_ROWS, html_table
 from defero.core.labels import Labels
 from defero.core.posterior import at
-from defero.data.tables.write import text_array, text_at
+from defero.core.wording import count_of, join_names
+from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
+from defero.data.recipes.remarks import remark_sentences
+from defero.data.tables.bad_rows import BadCells, BadRows, list_of_bad_rows
+from defero.data.tables.formats import write_decisions
+from defero.data.tables.read import read_frame
 
 Columns = dict[str, Any]
+SETTLED = "settled"
+"""The route of a case whose label rests on experts' answers so far."""
+SHOWN = ("ask", "label", "p_right", "route", "score", "price", "model_says", "expected_cost", "reason")
+"""Columns of decisions that a notebook shows beside the case; all others are in `to_frame`."""
+
+
+def decisions_html(decisions: pd.DataFrame) -> str:
+    """Return the case, the decision and the reason of the first decisions as an HTML table."""
+    names = [str(decisions.columns[0]), *(name for name in SHOWN if name in decisions.columns[1:])]
+    names = [*names[:5], "reason"] if len(names) > 6 else names
+    head = decisions.head(HTML_ROWS)
+    return html_table({name: head[name].tolist() for name in names}, n_rows=len(decisions))
+
+
+@dataclass(eq=False, repr=False)
+class RoutedFile:
+    """What is known of the decisions for a file, of a team or of a pool.
+
+    Attributes
+    ----------
+    out : Path or None
+        The file of decisions.
+    expert_names : J names
+    load : Counter
+        How many cases each decider gets.
+    decisions : DataFrame, optional
+        The decisions, where there is no file.
+    bad_rows : BadCells or None
+        The rows that were left out, counted by kind; None where bad rows are an error.
+    bad_list : Path, DataFrame or None
+        The list of these rows: row, column, value, why.
+    """
+
+    out: Path | None
+    expert_names: tuple[str, ...]
+    load: Counter[str] = field(default_factory=Counter)
+    decisions: pd.DataFrame | None = field(default=None, kw_only=True)
+    bad_rows: BadCells | None = field(default=None, kw_only=True)
+    bad_list: Path | pd.DataFrame | None = field(default=None, kw_only=True)
+
+    @property
+    def rows(self) -> int:
+        """How many cases were decided."""
+        return self.load.total()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the decisions, a row for each case; those in a file are read from it."""
+        return self.decisions if self.decisions is not None else read_frame(str(self.out))
+
+    def _repr_html_(self) -> str:
+        # Decisions in a file may be larger than memory: these are not read for a display.
+        shown = "" if self.decisions is None else decisions_html(self.decisions)
+        return f"<p>{escape(repr(self))}</p>{shown}"
+
+
+@dataclass(eq=False, repr=False)
+class Routing(RoutedFile):
+    """What was decided for the cases of a file.
+
+    Attributes
+    ----------
+    out, expert_names, decisions, bad_rows, bad_list
+        As in `RoutedFile`.
+    load : Counter
+        How many cases the model and each expert get; "settled": how many are settled by the answers so far.
+    remarks : Counter
+        Clauses on blank or unknown cells, with the number of rows.
+    ignored_columns : names
+        Columns that the team does not know.
+    unusual : int
+        How many cases are unlike those that were learned from.
+    cautions : sentences
+    promise_holds : bool
+        Whether the panels keep what they promised in `fit`.
+    any_doubt : bool
+        Whether some probability has a standard deviation.
+    """
+
+    remarks: Counter[str] = field(default_factory=Counter)
+    ignored_columns: tuple[str, ...] = ()
+    unusual: int = 0
+    cautions: tuple[str, ...] = ()
+    promise_holds: bool = False
+    any_doubt: bool = False
+
+    def count(self, columns: Columns) -> None:
+        """Count the decisions of the next cases."""
+        counts = pd.Series(columns["route"]).value_counts()
+        self.load.update(dict(zip(map(str, counts.index), counts.tolist(), strict=True)))
+        self.unusual += int((columns["unusual"] != "").sum())
+        self.any_doubt |= any(bool((columns[name] == columns[name]).any()) for name in columns if name[:3] == "sd_")
+
+    def __repr__(self) -> str:
+        where = "" if self.out is None else f" in {self.out}"
+        shown = [f"{name} {count}" for name, count in self.load.most_common()]
+        return f"Routing: {count_of(self.rows, 'decision')}{where} ({join_names(shown, most=6)}); to_frame() has them."
+
+    @property
+    def deciders(self) -> tuple[str, ...]:
+        """The model, the answers so far if there are any ("settled"), and the experts."""
+        return ("model", *([SETTLED] if SETTLED in self.load else []), *self.expert_names)
+
+    @property
+    def notes(self) -> list[str]:
+        """Everything a reader should know, a sentence each."""
+        columns = ", ".join(self.ignored_columns)
+        ignored = [f"columns that the model does not know are ignored: {columns}."] if columns else []
+        list_file = self.bad_list if isinstance(self.bad_list, Path) else None
+        bad = [self.bad_rows.note(list_file)] if self.bad_rows else []
+        return [*bad, *ignored, *remark_sentences(self.remarks), *self.cautions]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: what `defero route --json` prints."""
+        return {
+            "decisions": None if self.out is None else str(self.out),
+            "promise_holds": self.promise_holds,
+            "rows": self.rows,
+            "load": {name: self.load[name] for name in self.deciders},
+            "unusual": self.unusual,
+            "ignored_columns": list(self.ignored_columns),
+            "notes": dict(self.remarks),
+            "cautions": list(self.cautions),
+            "bad_rows": None if self.bad_rows is None else self.bad_rows.to_dict(self.bad_list),
+        }
+
+
+@contextmanager
+def decisions_to(
+    out: Path | None, routing: RoutedFile, bad: BadRows, *, file_format: str = TABLE, cases: OpenCases | None = None
+) -> Iterator[Callable[[Columns], None]]:
+    """Give a function that takes decisions piece by piece, which appear when the block ends without an error.
+
+    `routing` then has the list of bad rows, and without a file the decisions too.
+
+    Parameters
+    ----------
+    out : Path, optional
+        The file; by default decisions are kept as a frame.
+    routing : Routing or PoolRouting
+    bad : BadRows
+    file_format, cases
+        Of an export: the tasks, which may be written; they are when all decisions have come.
+    """
+    tasks = cases if out is not None and writes(file_format, out) else None
+    decided, listed = list[pd.DataFrame](), list[pd.DataFrame]()
+    with ExitStack() as files:
+        put = _to_table(out if tasks is None else None, decided, files)
+        list_file = None if out is None else list_of_bad_rows(out)
+        put_bad = _to_table(list_file, listed, files) if bad.skip else lambda _: None
+
+        def take(columns: Columns) -> None:
+            put(columns)
+            put_bad(bad.new_rows())
+
+        yield take
+        put_bad(bad.new_rows())
+        if out is not None and tasks is not None:
+            EXPORTS.find(file_format).write(out, tasks, pd.concat(decided, ignore_index=True))
+    if out is None:
+        routing.decisions = pd.concat(decided, ignore_index=True)
+    if bad.skip:
+        routing.bad_rows, routing.bad_list = bad.cells, list_file or pd.concat(listed, ignore_index=True)
+
+
+def _to_table(path: Path | None, kept: list[pd.DataFrame], files: ExitStack) -> Callable[[Columns], None]:
+    """Return a function that appends rows to a file, or without one to the frames that are kept."""
+    if path is not None:
+        return files.enter_context(write_decisions(path)).write
+    return lambda columns: kept.append(pd.DataFrame(columns))
+
+
+class KeyCount:
+    """Counts rows whose key stood in an earlier row; eight bytes are kept of each key.
+
+    >>> count = KeyCount()
+    >>> count.add(pd.Series(["a", "b"])), count.add(pd.Series(["a", None]))
+    (None, None)
+    >>> count.n_repeated()
+    1
+    """
+
+    def __init__(self) -> None:
+        self._marks: list[NDArray[Any]] = [np.zeros(0, dtype=np.uint64)]
+
+    def add(self, keys: "pd.Series[Any]") -> None:
+        """Take the keys of the next rows; blank ones are nobody's."""
+        self._marks.append(hash_pandas_object(keys.dropna().astype(str), index=False, categorize=False).to_numpy())
+
+    def n_repeated(self) -> int:
+        """Return how many rows have a key that an earlier row has too."""
+        marks = np.concatenate(self._marks)
+        marks.sort()
+        return int((marks[1:] == marks[:-1]).sum())
 
 
 def decision_columns(
@@ -102,10 +308,25 @@ def _rounded(values: FloatArray) -> FloatArray:
     return values.round(6)
 
 
-def is_tasks(path: Path) -> bool:
-    """Tell a file of tasks from a table of decisions by its ending.
+TEXT = pd.Series(["a"]).dtype
+"""The type that pandas gives to texts."""
 
-    >>> is_tasks(Path("tasks.json")), is_tasks(Path("decisions.jsonl"))
-    (True, False)
+
+def text_array(texts: Any) -> Any:
+    """Return the column that pandas makes of texts, an array (n,) of str or an Arrow array.
+
+    >>> pd.Series(text_array(np.array(["ann", "bob"], dtype=object))).tolist()
+    ['ann', 'bob']
     """
-    return path.name.lower().removesuffix(".gz").endswith(".json")
+    return pd.array(texts, dtype=TEXT)
+
+
+def text_at(values: Sequence[Any] | np.ndarray[Any, Any], idx: IntArray) -> Any:
+    """Return `values[idx]`, (n,), as the column that pandas makes of it; -1 is the last value.
+
+    >>> pd.Series(text_at(("ann", "bob", "model"), np.array([1, -1]))).tolist()
+    ['bob', 'model']
+    """
+    labels = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+    is_text = labels.dtype == object and all(type(one) is str for one in labels.tolist())
+    return text_array(labels).take(idx) if is_text else labels[idx]

@@ -16,7 +16,7 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
 from defero.data.answers.spellings import Spellings, missing_answers_note, without_missing_answers
 from defero.data.tables.read import NoRowsError
-from defero.study.routing.decisions import blank_where
+from defero.study.routing.decisions import SETTLED, blank_where
 from defero.study.team_cases import Reading
 from defero.team import Team
 
@@ -82,10 +82,6 @@ def answers_so_far(
         with spellings.in_errors():
             answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(team.classes)
     return AnswersSoFar(answer_idx, (*missing_answers_note(missing, source=log.name), *joined.notes()))
-
-
-SETTLED = "settled"
-"""The route of a case whose label rests on experts' answers so far."""
 
 
 @dataclass(frozen=True, eq=False)

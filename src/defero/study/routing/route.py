@@ -16,25 +16,20 @@ from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trial import ASK
+from defero.data.tables.bad_rows import are_skipped
 from defero.decide.terms import Terms
 from defero.study.absent import available_without
-from defero.study.bad_rows import are_skipped
 from defero.study.money.given import Money, TeamTerms, unpayable
-from defero.study.routing.arrivals import Arrivals, arrivals_of, own_key
-from defero.study.routing.decisions import Columns, decision_columns
-from defero.study.routing.file_plan import SETTLED, AnswersSoFar, FilePlan, answers_so_far
-from defero.study.routing.identity import run_identity
+from defero.study.routing.arrivals import Arrivals, arrivals_of
+from defero.study.routing.decisions import SETTLED, Columns, KeyCount, Routing, decision_columns, decisions_to
+from defero.study.routing.file_plan import AnswersSoFar, FilePlan, answers_so_far
 from defero.study.routing.limits import FileLimits, assign_file
-from defero.study.routing.repeated_keys import repeated_sentence
-from defero.study.routing.routed import Routing
-from defero.study.routing.sinks import sink_to
 from defero.study.team_cases import Reading, with_folder
 from defero.team import Team
 from defero.team.costs.under_terms import decide_under, model_labels
 from defero.team.deciding import UNUSUAL
 from defero.team.judge import terms_of
 from defero.team.panel import with_decider
-from defero.team.storage import router_files
 
 
 @dataclass(frozen=True)
@@ -76,24 +71,26 @@ def route_cases(
         uncertainty,
         ask_unusual=unusual == "ask",
     )
-    skip = are_skipped(bad_rows)
-    arrive = partial(arrivals_of, team, reading, out, money=terms.money, skip=skip)
+    arrive = partial(arrivals_of, team, reading, out, money=terms.money, skip=are_skipped(bad_rows))
     plan = _plan(team, reading, arrive, terms=terms, limits=limits)
     arrivals = arrive()
-    routing, key = Routing(out, team.expert_names), None
-    identity = _identity(team, reading, terms, limits, bad_rows)
-    kind: dict[str, Any] = {"file_format": arrivals.format, "cases": arrivals.cases, "identity": identity}
-    with sink_to(out, routing, arrivals.bad, **kind) as sink:
+    routing, key, keys = Routing(out, team.expert_names), None, KeyCount()
+    routing.load.update(dict.fromkeys(("model", *([SETTLED] if plan and plan.so_far else []), *team.expert_names), 0))
+    with decisions_to(out, routing, arrivals.bad, file_format=arrivals.format, cases=arrivals.cases) as put:
         for piece in arrivals.good():
-            key = own_key(piece, arrivals, key=reading.said.key)
-            columns = _decided(team, piece, arrivals, terms=terms, key=key, routing=routing, plan=plan)
-            sink.put(columns, None if key is None else piece[key])
+            key = arrivals.own_key(piece, key=reading.said.key)
+            columns = _decided(team, piece, arrivals, terms=terms, plan=plan, start=routing.rows)
+            routing.count(columns)
+            routing.remarks.update(team.recipe.remarks(piece))
+            routing.ignored_columns = tuple(name for name in arrivals.extra(team, piece) if name != key)
+            put({"case": piece[key].tolist() if key else np.asarray(piece.index + arrivals.first_row), **columns})
+            if key is not None:
+                keys.add(piece[key])
             if progress is not None:
                 progress(routing.rows)
-    useless = None if team.panel is None else team.panel.useless_sentence()
-    voided = _voided(team, terms, plan) if useless is None else [useless]
+    voided = _voided(team, terms, plan)
     routing.cautions = (
-        *repeated_sentence(key, sink.n_repeated()),
+        *_repeated_sentence(key, keys.n_repeated()),
         *_unusual_sentence(team, routing, terms, can_be_asked=plan is None),
         *_of_panels(routing, terms),
         *voided,
@@ -123,25 +120,6 @@ def _check_files(reading: Reading, out: Path | None) -> None:
         )
 
 
-def _identity(team: Team, reading: Reading, terms: _Terms, limits: FileLimits, bad_rows: str) -> dict[str, Any] | None:
-    """Return what tells this run from others; None where a frame is routed, or nobody can tell two models apart."""
-    if reading.source.path is None or not reading.source.path.exists():
-        return None
-    try:
-        model = router_files(team)
-    except InputError:  # a function of somebody's, for example
-        return None
-    money = terms.money
-    options = {
-        "reading": [reading.said, reading.images, reading.source.inside],
-        "fees": [money.terms.fees, money.columns, money.terms.costs.matrix, money.terms.costs_given],
-        "terms": [terms.available, terms.ask, terms.uncertainty, terms.ask_unusual],
-        "limits": limits,
-        "bad_rows": bad_rows,
-    }
-    return run_identity(model, dict(zip(("table", "answers"), reading.given, strict=True)), options)
-
-
 def _plan(
     team: Team, reading: Reading, arrive: Callable[[], Arrivals], *, terms: _Terms, limits: FileLimits
 ) -> FilePlan | None:
@@ -158,29 +136,17 @@ def _plan(
         )
     if limits.budget is not None and terms.money.free:
         raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
-    arrivals = arrive()
-    where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
     so_far = None
     if reading.answers is not None:
-        so_far = _so_far(team, reading, arrivals)
-        arrivals = arrive()
+        so_far = _so_far(team, reading, arrive())
     elif in_turn and limits.given:
-        n_cases = sum(map(len, arrivals.good()))
+        n_cases = sum(map(len, arrive().good()))
         so_far = AnswersSoFar(np.full((n_cases, len(team.expert_names)), MISSING))
-        arrivals = arrive()
     if not limits.given:
         return FilePlan(so_far=so_far)
-    answer_idx = None if so_far is None else so_far.answer_idx
-    batch = assign_file(
-        team,
-        arrivals.good(),
-        limits,
-        money=terms.money,
-        available=terms.available,
-        answer_idx=answer_idx,
-        **where,
-    )
-    return FilePlan(batch, so_far)
+    arrivals, answer_idx = arrive(), None if so_far is None else so_far.answer_idx
+    who: dict[str, Any] = {"money": terms.money, "available": terms.available, "answer_idx": answer_idx}
+    return FilePlan(assign_file(team, arrivals.good(), limits, **who, **arrivals.where), so_far)
 
 
 def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
@@ -188,13 +154,13 @@ def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
     good: list[BoolArray] = []
 
     def pieces() -> Iterator[pd.DataFrame]:
-        for piece in arrivals.read(0):
+        for piece in arrivals.read():
             good.append(arrivals.bad.keep(piece))
             yield piece
 
     key = reading.said.key or arrivals.key
-    where: dict[str, Any] = {"source": arrivals.source, "first_row": arrivals.first_row}
-    so_far = answers_so_far(team, list(pieces()) if key is None else pieces(), reading, key=key, **where)
+    keyed = list(pieces()) if key is None else pieces()
+    so_far = answers_so_far(team, keyed, reading, key=key, **arrivals.where)
     return replace(so_far, answer_idx=so_far.answer_idx[np.concatenate(good)])
 
 
@@ -228,56 +194,29 @@ def _default_fee(terms: _Terms, plan: FilePlan | None) -> list[str]:
 
 
 def _decided(
-    team: Team,
-    piece: pd.DataFrame,
-    arrivals: Arrivals,
-    *,
-    terms: _Terms,
-    key: str | None,
-    routing: Routing,
-    plan: FilePlan | None,
+    team: Team, piece: pd.DataFrame, arrivals: Arrivals, *, terms: _Terms, plan: FilePlan | None, start: int
 ) -> Columns:
-    """Decide the cases of a piece; return the columns of the table of decisions."""
-    assert team.recipe is not None
-    features, scores, unusual = team.scored(piece, source=arrivals.source, first_row=arrivals.first_row)
-    money = terms.money.on(piece, source=arrivals.source, first_row=arrivals.first_row)
+    """Return the columns of the table of decisions for a piece; `start` is how many cases are before it."""
+    features, scores, unusual = team.scored(piece, **arrivals.where)
+    money, available = terms.money.on(piece, **arrivals.where), terms.available
     decision = decide_under(
-        team,
-        features,
-        scores,
-        money,
-        available=terms.available,
-        unusual=unusual,
-        ask_unusual=terms.ask_unusual,
+        team, features, scores, money, available=available, unusual=unusual, ask_unusual=terms.ask_unusual
     )
-    start = routing.rows
-    panels = _panels(team, scores, decision, money, available=terms.available) if plan is None else None
-    sd = team.sd_of_features(features) if terms.uncertainty else None
-    routing.any_doubt |= sd is not None and bool((sd == sd).any())
     columns = decision_columns(
         scores,
         decision,
-        panels,
+        _panels(team, scores, decision, money, available=available) if plan is None else None,
         team.classes,
-        sd=sd,
+        sd=team.sd_of_features(features) if terms.uncertainty else None,
         model_idx=model_labels(scores, money),
         ask_panel=terms.ask == "panel",
     )
-    expert, n_settled = decision.expert, 0
-    if plan is not None:
-        rows, matrix = slice(start, start + len(scores)), money.costs.matrix
-        fees = None if money.fees is None or not money.fees.any() else money.fees
-        steps = plan.steps(rows, team, features, scores, fees=fees, cost_matrix=matrix, available=terms.available)
-        columns, expert = steps.columns(columns, team.expert_names), steps.ask
-        n_settled = int(steps.settled.sum())
-    n_each = np.bincount(expert + 1, minlength=len(team.expert_names) + 1).tolist()
-    routing.load.update(dict(zip(("model", *team.expert_names), n_each, strict=True)))
-    if plan is not None and plan.so_far is not None:
-        routing.load.subtract({"model": n_settled, SETTLED: -n_settled})
-    routing.unusual += 0 if unusual is None else int((unusual != "").sum())
-    routing.remarks.update(team.recipe.remarks(piece))
-    routing.ignored_columns = tuple(name for name in arrivals.extra(team, piece) if name != key)
-    return {"case": piece[key].tolist() if key else np.asarray(piece.index + arrivals.first_row), **columns}
+    if plan is None:
+        return columns
+    rows, matrix = slice(start, start + len(scores)), money.costs.matrix
+    fees = None if money.fees is None or not money.fees.any() else money.fees
+    steps = plan.steps(rows, team, features, scores, fees=fees, cost_matrix=matrix, available=available)
+    return steps.columns(columns, team.expert_names)
 
 
 def _panels(team: Team, scores: Scores, decision: Decision, money: Terms, *, available: list[bool]) -> BoolArray | None:
@@ -290,6 +229,12 @@ def _panels(team: Team, scores: Scores, decision: Decision, money: Terms, *, ava
         warnings.filterwarnings("ignore", "the panel's promise does not hold")
         sets = team.sets_of(scores, fees=money.fees_in_errors, available=available)
     return with_decider(sets, decision)
+
+
+def _repeated_sentence(key: str | None, count: int) -> list[str]:
+    """Say how many rows have the key of an earlier row."""
+    rows = "1 row has" if count == 1 else f"{count} rows have"
+    return [f"column {key}: {rows} a key that an earlier row has too; each row has a decision."] if count else []
 
 
 def _of_panels(routing: Routing, terms: _Terms) -> list[str]:
@@ -318,6 +263,8 @@ def _unusual_sentence(team: Team, routing: Routing, terms: _Terms, *, can_be_ask
 
 def _voided(team: Team, terms: _Terms, plan: FilePlan | None) -> list[str]:
     """Say that the panels were calibrated for other fees or other experts, and what to do."""
+    if team.panel is not None and (useless := team.panel.useless_sentence()) is not None:
+        return [useless]
     if team.panel is None or team.panel.stratified:
         return []
     if plan is not None:

@@ -1,23 +1,28 @@
-"""Replace a folder of known files by another one in a single step, and survive a kill or a power cut.
+"""Files and folders that are written whole or not at all, and survive a kill or a power cut.
 
-The new folder is written beside the old one and synced to the disk. Then the two exchange their names, so that the
-target exists at every moment. Only files whose names are known are ever deleted.
+The new one is written beside the old one and synced to the disk; then it takes the name. Two folders exchange their
+names, so that the target exists at every moment. Only files whose names are known are ever deleted.
 """
 
 import ctypes
 import errno
+import gzip
+import hashlib
 import os
 import secrets
 import shutil
 import time
 import warnings
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, cast
 
-DRAFT = ".draft"
-STALE_SECONDS = 3_600.0
-"""A draft that is older than this belongs to a process that was killed."""
+from defero.core.errors import TableError, is_disk_full, why_not_written
+
+DRAFT, PART = ".draft", ".part"
+STALE_SECONDS = 86_400.0
+"""A draft or a part that nobody has written to for so long belongs to a process that was killed."""
 _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
 _HERE = -100  # AT_FDCWD
 _CANNOT_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
@@ -147,3 +152,64 @@ def sync_folder(folder: Path) -> None:
 
 def _escaped(name: str) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether a file is compressed, by its name."""
+    return path.name.lower().endswith(".gz")
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[IO[bytes]]:
+    """Open a file that appears only when the block ends without an error; one whose name ends in .gz is compressed."""
+    if target.is_dir():
+        raise TableError(f"{target}: is a folder; name a file to write.")
+    if not target.parent.is_dir():
+        raise TableError(f"{target}: the folder {target.parent} does not exist; make it first.")
+    remove_stale_parts(target)
+    part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(8)}{PART}")
+    try:
+        raw = part.open("wb")
+    except OSError as error:
+        raise TableError(f"{target}: cannot be written: {why_not_written(error)}.") from error
+    try:
+        with raw:
+            if is_compressed(target):
+                # mtime: the same content gives the same bytes.
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                    yield cast("IO[bytes]", packed)
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())  # before the rename: a power cut must not leave an empty file under the name
+        os.replace(part, target)
+    except OSError as error:
+        if is_disk_full(error):
+            raise TableError(f"{target}: cannot be written: {why_not_written(error)}.") from error
+        raise
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_whole(target: Path, content: bytes) -> None:
+    """Write a file whole or not at all; raises with the reason where it cannot be written."""
+    try:
+        with whole_file(target) as file:
+            file.write(content)
+    except OSError as error:
+        raise TableError(f"{target}: cannot be written: {why_not_written(error)}.") from error
+
+
+def remove_stale_parts(target: Path) -> None:
+    """Delete what runs that were killed left beside a target."""
+    for part in target.parent.glob(f"{_part_prefix(target)}*{PART}"):
+        try:
+            if time.time() - part.stat().st_mtime > STALE_SECONDS:
+                part.unlink()
+        except OSError:  # another run has removed it
+            continue
+
+
+def _part_prefix(target: Path) -> str:
+    """Return how the hidden files of a target begin; short, whatever the length of its name."""
+    return f".{hashlib.blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from toy_models import write
 
-from defero.data import replace_folder
+from defero.data import whole_files
 from defero.data.model_folder import WEIGHTS, read_folder
 
 
@@ -34,7 +34,7 @@ def test_drafts_of_killed_processes_are_removed_and_others_left(model, tmp_path)
 
 def test_in_the_gap_between_two_renames_the_draft_is_read(model, tmp_path, monkeypatch):
     """Only where the system cannot exchange two folders at once."""
-    monkeypatch.setattr(replace_folder, "exchange", lambda one, other: False)
+    monkeypatch.setattr(whole_files, "exchange", lambda one, other: False)
     rename, kinds = Path.rename, []
 
     def watched(self, target):
@@ -53,12 +53,12 @@ SAVES = """
 import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np
-from defero.data import replace_folder
+from defero.data import whole_files
 from defero.data.model_folder import ModelFiles, read_folder, write_folder
 
 folder, way, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 if way == "steps":
-    replace_folder.exchange = lambda one, other: False
+    whole_files.exchange = lambda one, other: False
 
 def save_until_killed():
     number, parent = 0, os.getppid()

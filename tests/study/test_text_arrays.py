@@ -5,8 +5,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from defero.data.tables import write
-from defero.data.tables.write import text_array, text_at
+from defero.study.routing import decisions
+from defero.study.routing.decisions import text_array, text_at
 
 TEXTS = np.array(["", "ann", "é; 漢", "=1"], dtype=object)
 IDX = np.array([3, 0, -1, 2, 2, 1])
@@ -16,7 +16,7 @@ IDX = np.array([3, 0, -1, 2, 2, 1])
 def storage(request, monkeypatch):
     """Run with the texts of this pandas, and with those of a pandas that keeps Python objects."""
     if request.param == "as Python objects":
-        monkeypatch.setattr(write, "_text_dtype", lambda: None)
+        monkeypatch.setattr(decisions, "TEXT", np.dtype(object))
     return request.param
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from defero.core.errors import InputError
-from defero.study.engines.engine import Result, Shared, Task, call
-from defero.study.engines.threads import ONE_THREAD
+from defero.study.engines.engine import ONE_THREAD, Result, Shared, Task
 
 MOST_TRIES = 5
 _SECONDS_TO_ANSWER = 5.0
@@ -53,7 +52,7 @@ def _call_in(folder: str, function: Callable[[Any, Any], Any], shared: Any, task
     """Call a function in the folder where the command was given: there relative paths mean what they mean here."""
     with suppress(OSError):  # another machine may not have it, and paths may be absolute
         os.chdir(folder)
-    return call(function, shared, task)
+    return function(shared, task)
 
 
 def _result(ray: Any, reference: Any) -> Any:
