@@ -16,10 +16,10 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, 
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.wording import join_names
-from defero.data.encoders.find import find_encoder
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
 from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_encoder import find_encoder
 from defero.scorers.raw_columns import RawColumn, RawColumns
 from defero.scorers.tree_columns import TreeColumns
 from defero.team import Team

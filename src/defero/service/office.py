@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from defero.data.encoders.find import Encoder
+from defero.data.recipes.text_encoder import Encoder
 from defero.service.access.roles import RateLimit
 from defero.service.access.tokens import TokenBook, forget_tokens, issue_link, issue_token, signing_key
 from defero.service.flow.answers import Expire, gone_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import uvicorn
 
 from defero.core.errors import InputError
-from defero.data.encoders.find import Encoder
+from defero.data.recipes.text_encoder import Encoder
 from defero.service.access.shell import Shell
 from defero.service.office import Office
 from defero.service.pages.site import make_site

@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError
-from defero.data.encoders.find import find_encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_encoder import find_encoder
 from defero.estimators.pool.choose_learner import choose, chosen_map, score_covariance
 from defero.estimators.pool.expected_prices import fit_prices
 from defero.estimators.pool.pool_data import PoolData

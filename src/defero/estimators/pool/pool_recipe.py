@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 
 from defero.core.errors import Argument, InputError
-from defero.data.encoders.encoder import TextEncoder
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_column import TextColumn, learn_words
+from defero.data.recipes.text_encoder import TextEncoder
 from defero.data.tables.cells import texts
 from defero.pools.features import as_table, texts_in
 

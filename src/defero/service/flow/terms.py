@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from defero.core.errors import InputError
-from defero.data.encoders.find import Encoder
+from defero.data.recipes.text_encoder import Encoder
 from defero.service.events import ModelChanged, ModelLoaded, PersonChanged, PolicyChanged
 from defero.service.flow.command import Command, Round
 from defero.service.flow.team import WorkingTeam, load_team
