@@ -12,10 +12,16 @@ from sklearn.preprocessing import StandardScaler
 from defero import DeferralClassifier, Recipe
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.core.splits.split import sample_rows
+from defero.estimators import surrogate_fit as room
 from defero.estimators.expert_heads import fold_of_items
-from defero.estimators.networks import choose_network as room
-from defero.estimators.networks.choose_network import STRENGTHS, Choice, choose_network, enough_items
-from defero.estimators.networks.network_fit import NetworkOptions, train_network
+from defero.estimators.surrogate_fit import (
+    STRENGTHS,
+    ChosenNetwork,
+    NetworkOptions,
+    choose_network,
+    enough_items,
+    train_network,
+)
 from defero.losses import DeferralLoss
 
 X, Y, M = crowd(n_features=12)
@@ -109,7 +115,7 @@ def test_auto_takes_what_predicts_better():
 
 
 def test_a_temperature_divides_the_class_logits():
-    plain = Choice("linear", 4.0, 1.0, np.empty((0, 0)), 0.0)
+    plain = ChosenNetwork("linear", 4.0, 1.0, np.empty((0, 0)), 0.0)
     one, two = (
         replace(plain, temperature=t).train(CLASSES, DECOUPLED, OPTIONS, weight_decay=None, seed=0) for t in (1.0, 2.0)
     )
@@ -122,7 +128,7 @@ def test_summed_columns_are_a_ridge_on_rescaled_ones(strength):
     """Exact: penalised sqrt(s) times less is a logistic regression on columns sqrt(s) times as large."""
     summed = np.arange(12) < 3
     data = replace(CLASSES, summed=summed)
-    scorer = Choice("linear", strength, 1.0, np.empty((0, 0)), 0.0).train(
+    scorer = ChosenNetwork("linear", strength, 1.0, np.empty((0, 0)), 0.0).train(
         data, DECOUPLED, OPTIONS, weight_decay=None, seed=0
     )
     columns = StandardScaler().fit_transform(X) * np.where(summed, np.sqrt(strength), 1.0)
@@ -157,8 +163,8 @@ def test_of_many_items_enough_are_drawn(monkeypatch):
 @pytest.fixture
 def warm(monkeypatch):
     """Have a linear network with a temperature of 2 chosen, whatever the data say."""
-    choice = Choice("linear", 16.0, 2.0, np.full((len(Y), 2), 0.5), 0.0)
-    monkeypatch.setattr("defero.estimators.networks.surrogate_fit.choose_network", lambda *_, **__: choice)
+    choice = ChosenNetwork("linear", 16.0, 2.0, np.full((len(Y), 2), 0.5), 0.0)
+    monkeypatch.setattr("defero.estimators.surrogate_fit.choose_network", lambda *_, **__: choice)
 
 
 def both(loss):

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from defero import DeferralClassifier, InputError, Recipe, Team, TwoStageDeferral
-from defero.estimators.networks.network_fit import NetworkOptions, train_network
+from defero.estimators.surrogate_fit import NetworkOptions, train_network
 from defero.losses import DeferralLoss
 from defero.scorers.team import TeamScorer
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from defero.core.errors import InputError
-from defero.training.deep.answer_source import FixedAnswers, RedrawnAnswers, RedrawnByClass
+from defero.training.answer_source import FixedAnswers, RedrawnAnswers, RedrawnByClass
 from defero.training.verdicts import Verdicts
 
 

@@ -12,16 +12,15 @@ from defero.calibration.after_selection import HeldOut
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.estimators.base import DeferralEstimator
+from defero.estimators.deep_nets import as_onnx, check_net, check_torch, checked_items, has_axes, is_deep
 from defero.estimators.expert_heads import HeadsOption, check_heads
-from defero.estimators.networks.deep_nets import as_onnx, check_net, checked_items, has_axes, is_deep
-from defero.estimators.networks.needs_torch import check_torch
 from defero.estimators.recipe import NetworkOptions, Recipe
 from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.losses.registry import LOSSES
 from defero.scorers import Scorer
 
 if TYPE_CHECKING:
-    from defero.estimators.networks.deep_fit import DeepOptions
+    from defero.estimators.deep_fit import DeepOptions
 
 ADVISED_LOSS: Literal["decoupled"] = "decoupled"
 
@@ -119,7 +118,7 @@ class DeferralClassifier(DeferralEstimator):
         self._check_options()
         seed = int(check_random_state(self.random_state).randint(2**31))
         if is_deep(self.net):
-            from defero.estimators.networks.deep_fit import (
+            from defero.estimators.deep_fit import (
                 fit_deep_net,  # imported here: it loads the loop for deep nets
             )
             from defero.losses import DeferralLoss
@@ -127,12 +126,12 @@ class DeferralClassifier(DeferralEstimator):
             loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
             return fit_deep_net(data, loss, self._deep_options(), net=self.net, seed=seed)
         if self._learns_trees():
-            from defero.estimators.tables.choose_team import learn_team  # imported here: deep nets need no boosting
+            from defero.estimators.choose_team import learn_team  # imported here: deep nets need no boosting
 
             self._learned = learn_team(data, net=self.net, heads=self.heads, options=self._options(), seed=seed)
             return self._learned.scorer
         check_torch(self.net, self.loss)
-        from defero.estimators.networks.surrogate_fit import fit_surrogate  # imported here: it loads torch
+        from defero.estimators.surrogate_fit import fit_surrogate  # imported here: it loads torch
 
         return fit_surrogate(data, net=self.net, loss=self.loss, heads=self.heads, options=self._options(), seed=seed)
 
@@ -170,7 +169,7 @@ class DeferralClassifier(DeferralEstimator):
         return NetworkOptions(self._recipe(), device=self.device, progress=self.progress)
 
     def _deep_options(self) -> "DeepOptions":
-        from defero.estimators.networks.deep_fit import DeepOptions
+        from defero.estimators.deep_fit import DeepOptions
 
         recipe = self._recipe()
         if (

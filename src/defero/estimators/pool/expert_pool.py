@@ -17,11 +17,15 @@ from defero.core.errors import Argument, InputError
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
-from defero.estimators.pool.choose_learner import choose, chosen_map, score_covariance
-from defero.estimators.pool.expected_prices import fit_prices
-from defero.estimators.pool.pool_data import PoolData
-from defero.estimators.pool.pool_recipe import pool_table
-from defero.estimators.pool.scarce_members import score_notes, with_average_members
+from defero.estimators.pool.choose_learner import (
+    choose,
+    chosen_map,
+    score_covariance,
+    score_notes,
+    with_average_members,
+)
+from defero.estimators.pool.learners import fit_prices
+from defero.estimators.pool.pool_data import PoolData, pool_table
 from defero.pools.copies import equal_rows
 from defero.pools.curve import member_means
 from defero.pools.features import as_matrix

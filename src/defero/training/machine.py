@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from defero.core.errors import InputError
-from defero.training.deep.feeds.feed import Piece
-from defero.training.deep.loop_settings import LoopSettings
+from defero.training.feeds import Rank
+from defero.training.loop_settings import LoopSettings
 
 
 class Machine:
@@ -24,7 +24,7 @@ class Machine:
     def __init__(self, fabric: Any) -> None:
         self.fabric = fabric
         self.device: torch.device = fabric.device
-        self.piece = Piece(fabric.global_rank, fabric.world_size)
+        self.piece = Rank(fabric.global_rank, fabric.world_size)
 
     @property
     def leads(self) -> bool:

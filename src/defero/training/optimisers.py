@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from defero.training.deep.loop_settings import OPTIMISERS, LoopSettings
+from defero.training.loop_settings import OPTIMISERS, LoopSettings
 
 
 def make_optimiser(net: nn.Module, settings: LoopSettings) -> torch.optim.Optimizer:

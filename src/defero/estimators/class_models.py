@@ -12,9 +12,8 @@ from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.calibration.top_label import choose_top_label
 from defero.core.checks.arrays import FloatArray, IntArray
+from defero.estimators.boosting import Grove, TreeSize, boost, sizes_for_labels
 from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
-from defero.estimators.tables.boosting import TreeSize, boost, sizes_for_labels
-from defero.estimators.tables.tree_columns import Grove
 from defero.estimators.training_data import TrainingData
 from defero.scorers import Scorer
 from defero.scorers.blend import BlendScorer, blended, with_top
@@ -101,7 +100,7 @@ def class_linear(data: TrainingData, fold: IntArray) -> ClassModel:
 
 def class_mlp(data: TrainingData, options: Any, *, seed: int) -> ClassModel:
     """Train a network of dense layers on the labels; needs torch."""
-    from defero.estimators.networks.choose_network import choose_network  # loads torch
+    from defero.estimators.surrogate_fit import choose_network  # loads torch
     from defero.losses import DeferralLoss
 
     loss = DeferralLoss("decoupled")

@@ -1,7 +1,7 @@
 """Settings of the training loop for deep networks."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from defero.core.checks.options import one_of
@@ -10,8 +10,8 @@ from defero.core.registry import Registry
 
 OPTIMISERS: Registry[Callable[[Any, "LoopSettings"], Any]] = Registry("optimiser", group="defero.optimisers")
 """The optimisers by name: functions of the parameters to learn and the settings."""
-OPTIMISERS.register_lazily("sgd", "defero.training.deep.optimisers:sgd")
-OPTIMISERS.register_lazily("adamw", "defero.training.deep.optimisers:adamw")
+OPTIMISERS.register_lazily("sgd", "defero.training.optimisers:sgd")
+OPTIMISERS.register_lazily("adamw", "defero.training.optimisers:adamw")
 Schedule = Literal["one-cycle", "cosine", "constant"]
 Precision = Literal["auto", "32", "bf16-mixed"]
 Compile = Literal["auto", "off", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
@@ -110,8 +110,3 @@ class LoopSettings:
             )
         if self.clip_norm is not None and not self.clip_norm > 0:
             raise InputError(f"must be positive, got {self.clip_norm!r}; None does not clip.", argument="clip_norm")
-
-    def what_counts(self) -> dict[str, Any]:
-        """Return the settings on which a checkpoint must agree: all that change the result."""
-        ignored = ("compile", "compile_part", "save_seconds")
-        return {name: value for name, value in asdict(self).items() if name not in ignored}

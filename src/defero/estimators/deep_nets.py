@@ -1,18 +1,40 @@
-"""Deep nets: the option `net`, the arrays that they take, and their export to ONNX."""
+"""Deep nets: the option `net`, the arrays that they take, and their export to ONNX; is torch installed?"""
 
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from defero.core.checks.options import one_of
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.data.recipes.pictures import PictureFiles
-from defero.estimators.networks.needs_torch import check_torch, has_torch
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 from defero.team.scoring import items_of_shape
+
+
+def has_torch() -> bool:
+    """Return whether torch is installed, without loading it."""
+    try:
+        return find_spec("torch") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def check_torch(net: str, loss: str) -> None:
+    """Raise if torch is not installed."""
+    if not has_torch():
+        raise InputError(
+            Argument("net", net),
+            " with ",
+            Argument("loss", loss),
+            ": needs PyTorch, which is not installed: pip install 'defero[train]'. Without it, pass ",
+            Argument("net", "trees"),
+            ".",
+        )
+
 
 SMALL_NETS = ("auto", "trees", "linear", "mlp")
 _CHANNELS = (1, 2, 3, 4)

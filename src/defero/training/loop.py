@@ -4,7 +4,7 @@ import math
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
@@ -12,15 +12,13 @@ from torch import nn
 from defero.core.checks.options import one_of
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss
-from defero.training.deep.evaluate import Quality, evaluate
-from defero.training.deep.feeds.feed import Feed
-from defero.training.deep.loop_settings import LoopSettings
-from defero.training.deep.machine import Machine, fast_kernels, start_machine
-from defero.training.deep.run.checkpoint import FILE, RunIdentity, make_folder
-from defero.training.deep.run.training_state import TrainingState
-from defero.training.deep.run.troubles import Interrupts, TrainingStopped, explain_troubles, not_finite
-from defero.training.deep.run.watch import EpochLine, Journal
-from defero.training.progress import training_bar
+from defero.training.evaluate import Quality, evaluate
+from defero.training.feeds import Feed
+from defero.training.loop_settings import LoopSettings
+from defero.training.machine import Machine, fast_kernels, start_machine
+from defero.training.progress import EpochLine, TrainingLog, training_bar
+from defero.training.training_state import FILE, TrainingState, identity_of, make_folder
+from defero.training.troubles import Interrupts, TrainingStopped, explain_troubles, not_finite
 
 LOOK = 20
 """Steps between two looks at the loss within an epoch."""
@@ -108,26 +106,16 @@ def fit_deep(
                 feed.place(machine.device)
         with fast_kernels(machine.device):
             state = TrainingState(net, loss, train, settings=settings, machine=machine, seed=seed)
-            files = None
-            if path is not None:
-                same = RunIdentity.of(net, loss, train, held_out, settings=settings, seed=seed)
-                files = _Files(path, same)
-                if resume == "auto" and _checkpoint_exists(path, machine):
-                    state.load(path, same)
+            same = {} if path is None else identity_of(net, loss, train, held_out, settings=settings, seed=seed)
+            if path is not None and resume == "auto" and _checkpoint_exists(path, machine):
+                state.load(path, same)
             try:
-                run = _Run(state, loss, train, held_out, machine, files)
+                run = _Run(state, loss, train, held_out, machine, path, same)
                 return run.to_the_end(shown=progress and machine.leads)
             finally:
                 for feed in (train, held_out):
                     if feed is not None:
                         feed.close()
-
-
-class _Files(NamedTuple):
-    """Where the checkpoint goes, and of which run it is."""
-
-    path: Path
-    same: RunIdentity
 
 
 def _checkpoint_exists(path: Path, machine: Machine) -> bool:
@@ -150,11 +138,12 @@ class _Run:
         train: Feed,
         held_out: Feed | None,
         machine: Machine,
-        files: _Files | None,
+        path: Path | None,
+        same: dict[str, Any],
     ) -> None:
         self.state, self.loss, self.train, self.held_out, self.machine = state, loss, train, held_out, machine
-        self.files = files if machine.leads else None
-        self.journal = Journal(None if self.files is None else self.files.path.parent, keep=state.epoch)
+        self.path, self.same = path if machine.leads else None, same
+        self.journal = TrainingLog(None if self.path is None else self.path.parent, keep=state.epoch)
         self.saved_at = time.monotonic()
         self.first_step_seconds = math.nan
 
@@ -175,8 +164,7 @@ class _Run:
         state.settle()
         best = state.best.epoch or state.epoch
         lines = tuple(self.journal.lines)
-        path = None if self.files is None else self.files.path
-        return DeepFit(state.epoch, best, lines, state.seconds, self.first_step_seconds, path)
+        return DeepFit(state.epoch, best, lines, state.seconds, self.first_step_seconds, self.path)
 
     def _epoch(self, interrupts: Interrupts, tell: Any) -> EpochLine:
         state, settings = self.state, self.state.settings
@@ -259,11 +247,11 @@ class _Run:
 
     def _save_is_due(self) -> bool:
         due = time.monotonic() - self.saved_at >= self.state.settings.save_seconds
-        return self.files is not None and due
+        return self.path is not None and due
 
     def _save(self) -> None:
-        if self.files is not None:
-            self.state.save(*self.files)
+        if self.path is not None:
+            self.state.save(self.path, self.same)
             self.saved_at = time.monotonic()
 
     def _stop_here(self) -> None:

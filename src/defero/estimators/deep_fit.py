@@ -24,13 +24,11 @@ from defero.nets import DeferralNet, net_by_name
 from defero.nets.deep_scorer import DeepScorer, StandardInputs
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
-from defero.training.deep.answer_source import FixedAnswers
-from defero.training.deep.feeds.device import DeviceFeed
-from defero.training.deep.feeds.disk import USUAL_COLOURS, DiskFeed
-from defero.training.deep.feeds.feed import Feed
-from defero.training.deep.feeds.pictures import Augmentation, colours
-from defero.training.deep.loop import fit_deep
-from defero.training.deep.loop_settings import LoopSettings
+from defero.training.answer_source import FixedAnswers
+from defero.training.feeds import USUAL_COLOURS, DeviceFeed, DiskFeed, Feed
+from defero.training.loop import fit_deep
+from defero.training.loop_settings import LoopSettings
+from defero.training.pictures import Augmentation, colours
 from defero.training.verdicts import Verdicts
 
 IN_MEMORY = 1 << 31

@@ -11,9 +11,8 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.scores import Scores
 from defero.core.splits.split import sample_rows
 from defero.core.wording import join_names
-from defero.estimators.expert_heads import HeadsOption, fold_of_items
-from defero.estimators.networks.needs_torch import has_torch
-from defero.estimators.tables.class_models import (
+from defero.estimators.boosting import Grove
+from defero.estimators.class_models import (
     ClassModel,
     class_blend,
     class_linear,
@@ -21,8 +20,9 @@ from defero.estimators.tables.class_models import (
     class_trees,
     sure_of_label,
 )
-from defero.estimators.tables.expert_stack import grow_own_trees, plain_heads, stack_experts
-from defero.estimators.tables.tree_columns import Grove
+from defero.estimators.deep_nets import has_torch
+from defero.estimators.expert_heads import HeadsOption, fold_of_items
+from defero.estimators.expert_stack import grow_own_trees, plain_heads, stack_experts
 from defero.estimators.training_data import TrainingData
 from defero.scorers import Scorer
 

@@ -1,6 +1,6 @@
-"""Gradient boosting by scikit-learn, handed over as a `Forest`."""
+"""Gradient boosting by scikit-learn, handed over as a `Forest`, and the columns that its trees look at."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,7 +13,9 @@ from threadpoolctl import ThreadpoolController
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.splits.split import sample_rows
+from defero.estimators.training_data import TrainingData
 from defero.scorers.forest import MOST_LEAVES, Forest, mean_forest
+from defero.scorers.tree_columns import TreeColumns
 from defero.scorers.trees import n_outputs
 
 _ROWS_TO_COMPARE = 64
@@ -259,3 +261,48 @@ def _with_absent(forest: Forest, present: IntArray, target_idx: IntArray, n_targ
     baseline[present] = forest.baseline
     arrays = {**vars(forest), "baseline": baseline, "output": present[forest.output]}
     return Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
+
+
+_FEW_NUMBERS = 4
+"""Up to this many numbers, trees split along oblique directions too."""
+_BAGS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Grove:
+    """The columns of the training items, and which of them each of several forests looks at.
+
+    Attributes
+    ----------
+    columns : TreeColumns
+    matrix : (n, c)
+    bags : index arrays
+        One forest for each; their mean is used.
+    """
+
+    columns: TreeColumns
+    matrix: FloatArray
+    bags: tuple[IntArray, ...]
+
+    @classmethod
+    def of(cls, data: TrainingData) -> "Grove":
+        """Make the columns; two to four numbers are also looked at along random directions, in four bags."""
+        columns = TreeColumns.of(data.features.shape[1]) if data.columns is None else data.columns
+        m, n_categories = len(columns.numbers), len(columns.categories)
+        plain = np.arange(n_categories + m)
+        bags: tuple[IntArray, ...] = (plain,)
+        if 1 < m <= _FEW_NUMBERS:
+            columns = columns.rotated(data.features, np.hstack(list(_rotations(m))))
+            bags = tuple(np.append(plain, n_categories + m + m * bag + np.arange(m)) for bag in range(_BAGS))
+        return cls(columns, columns.of_matrix(data.features), bags)
+
+
+def _rotations(m: int) -> Iterator[FloatArray]:
+    """Yield a rotation (m, m) for each bag; the first of two numbers is by 45 degrees."""
+    rng = np.random.default_rng(0)
+    for bag in range(_BAGS):
+        if m == 2:
+            angle = np.pi / 4 if bag == 0 else rng.uniform(0, np.pi / 2)
+            yield np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        else:
+            yield np.linalg.qr(rng.normal(size=(m, m)))[0]
