@@ -33,7 +33,8 @@ TWO_LOGITS = 2.0
 
 
 def chosen(classes=CLASSES, *, loss=DECOUPLED, net="linear", weight_decay=None, options=OPTIONS):
-    return choose_network(classes, loss, options, net=net, weight_decay=weight_decay, seed=0)
+    options = replace(options, recipe=replace(options.recipe, weight_decay=weight_decay))
+    return choose_network(classes, loss, options, net=net, seed=0)
 
 
 def oracle_proba(strength, weight):
@@ -98,8 +99,9 @@ def test_of_one_vs_all_the_temperature_is_left_alone():
 def test_a_penalty_that_is_given_is_taken():
     found = chosen(weight_decay=0.5)
     assert found.strength is None
-    trained = found.train(CLASSES, DECOUPLED, OPTIONS, weight_decay=0.5, seed=0)
-    by_hand = train_network(CLASSES, DECOUPLED, OPTIONS, net="linear", weight_decay=0.5, seed=0)
+    options = NetworkOptions(Recipe(weight_decay=0.5), device="cpu")
+    trained = found.train(CLASSES, DECOUPLED, options, seed=0)
+    by_hand = train_network(CLASSES, DECOUPLED, options, net="linear", seed=0)
     assert np.array_equal(trained.score(X).class_proba, by_hand.tempered(found.temperature).score(X).class_proba)
 
 
@@ -116,9 +118,7 @@ def test_auto_takes_what_predicts_better():
 
 def test_a_temperature_divides_the_class_logits():
     plain = ChosenNetwork("linear", 4.0, 1.0, np.empty((0, 0)), 0.0)
-    one, two = (
-        replace(plain, temperature=t).train(CLASSES, DECOUPLED, OPTIONS, weight_decay=None, seed=0) for t in (1.0, 2.0)
-    )
+    one, two = (replace(plain, temperature=t).train(CLASSES, DECOUPLED, OPTIONS, seed=0) for t in (1.0, 2.0))
     odds = [np.log(scorer.score(X).class_proba) @ [1, -1] for scorer in (one, two)]
     np.testing.assert_allclose(odds[1], odds[0] / 2)
 
@@ -128,9 +128,7 @@ def test_summed_columns_are_a_ridge_on_rescaled_ones(strength):
     """Exact: penalised sqrt(s) times less is a logistic regression on columns sqrt(s) times as large."""
     summed = np.arange(12) < 3
     data = replace(CLASSES, summed=summed)
-    scorer = ChosenNetwork("linear", strength, 1.0, np.empty((0, 0)), 0.0).train(
-        data, DECOUPLED, OPTIONS, weight_decay=None, seed=0
-    )
+    scorer = ChosenNetwork("linear", strength, 1.0, np.empty((0, 0)), 0.0).train(data, DECOUPLED, OPTIONS, seed=0)
     columns = StandardScaler().fit_transform(X) * np.where(summed, np.sqrt(strength), 1.0)
     oracle = LogisticRegression(C=TWO_LOGITS / strength, tol=1e-10, max_iter=5_000).fit(columns, Y)
     np.testing.assert_allclose(scorer.score(X).class_proba, oracle.predict_proba(columns), atol=2e-4)
@@ -143,9 +141,8 @@ def test_columns_that_are_not_summed_change_nothing():
             DECOUPLED,
             OPTIONS,
             net="linear",
-            weight_decay=0.1,
             seed=0,
-            summed_strength=64.0,
+            strength=64.0,
         ).score(X)
         for summed in (None, np.zeros(12, bool))
     )

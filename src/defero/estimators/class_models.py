@@ -105,9 +105,8 @@ def class_mlp(data: TrainingData, options: Any, *, seed: int) -> ClassModel:
 
     loss = DeferralLoss("decoupled")
     classes = data.without_experts()
-    decay = options.recipe.weight_decay
-    choice = choose_network(classes, loss, options, net="mlp", weight_decay=decay, seed=seed)
-    scorer = choice.train(classes, loss, options, weight_decay=decay, seed=seed)
+    choice = choose_network(classes, loss, options, net="mlp", seed=seed)
+    scorer = choice.train(classes, loss, options, seed=seed)
     return ClassModel("mlp", scorer, choice.class_proba, _mean_log_loss(choice.class_proba, data))
 
 

@@ -3,7 +3,7 @@
 import copy
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.splits.split import sample_rows
 from defero.data.recipes.pictures import PictureFiles
-from defero.estimators.expert_heads import HeadsOption
-from defero.estimators.recipe import Recipe
+from defero.estimators.expert_heads import HeadsOption, team_with_population
+from defero.estimators.recipe import NetworkOptions
 from defero.estimators.training_data import TrainingData
-from defero.heads import Heads, Lens, fit_prior
+from defero.heads import Lens
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet, net_by_name
 from defero.nets.deep_scorer import DeepScorer, StandardInputs
@@ -42,39 +42,23 @@ _BY_SGD = ("wrn-", "resnet-")
 _PRECISIONS = {None: "auto", "float32": "32", "bf16-mixed": "bf16-mixed"}
 
 
-@dataclass(frozen=True)
-class DeepOptions:
-    """Options of the training: the parameters of `DeferralClassifier` with these names."""
-
-    recipe: Recipe
-    heads: HeadsOption
-    answer_weights: Any
-    device: str | None
-    progress: bool
-    checkpoints: str | Path | None
-    random_state: Any
-
-    def check(self) -> None:
-        """Raise if deep nets do not support an option."""
-        if self.heads == "shrunk":
-            raise InputError(Argument("heads", "shrunk"), " is for the nets linear, mlp and auto; leave it out.")
-        if self.answer_weights is not None:
-            raise InputError(
-                "need shrunk heads, which deep nets do not have; leave them out.", argument="answer_weights"
-            )
-        if self.recipe.precision not in _PRECISIONS:
-            known = ", ".join(str(name) for name in _PRECISIONS if name is not None)
-            got = repr(self.recipe.precision)
-            raise InputError(f"of a deep net must be None or one of {known}, got {got}.", argument="precision")
-        device = _device_type(self.device)
-        if self.recipe.precision == "bf16-mixed" and device != "cuda":
-            raise InputError(
-                Argument("precision", "bf16-mixed"), f" needs a GPU, got the device {device}; leave it out."
-            )
-        if self.random_state is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            raise InputError(
-                "must be a number if several processes train one net: all need the same.", argument="random_state"
-            )
+def check_deep(options: NetworkOptions, *, heads: HeadsOption, answer_weights: Any, random_state: Any) -> None:
+    """Raise if deep nets do not support an option."""
+    if heads == "shrunk":
+        raise InputError(Argument("heads", "shrunk"), " is for the nets linear, mlp and auto; leave it out.")
+    if answer_weights is not None:
+        raise InputError("need shrunk heads, which deep nets do not have; leave them out.", argument="answer_weights")
+    precision = options.recipe.precision
+    if precision not in _PRECISIONS:
+        known = ", ".join(str(name) for name in _PRECISIONS if name is not None)
+        raise InputError(f"of a deep net must be None or one of {known}, got {precision!r}.", argument="precision")
+    device = _device_type(options.device)
+    if precision == "bf16-mixed" and device != "cuda":
+        raise InputError(Argument("precision", "bf16-mixed"), f" needs a GPU, got the device {device}; leave it out.")
+    if random_state is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise InputError(
+            "must be a number if several processes train one net: all need the same.", argument="random_state"
+        )
 
 
 def _device_type(device: str | None) -> str:
@@ -92,7 +76,7 @@ def _device_type(device: str | None) -> str:
 
 
 def fit_deep_net(
-    data: TrainingData, loss: DeferralLoss, options: DeepOptions, *, net: str | nn.Module, seed: int
+    data: TrainingData, loss: DeferralLoss, options: NetworkOptions, *, net: str | nn.Module, seed: int
 ) -> Scorer:
     """Train a deep net and return its scorer, with the weights of the best epoch on held-out items.
 
@@ -101,7 +85,7 @@ def fit_deep_net(
     data : TrainingData
         Its features are (n, d) vectors, (n, height, width, channels) pictures, or `PictureFiles`.
     loss : DeferralLoss
-    options : DeepOptions
+    options : NetworkOptions
     net : str or nn.Module
         A name of `net_by_name`, or a trunk, which is copied.
     seed : int
@@ -150,7 +134,7 @@ def _held_out(data: TrainingData, fraction: float, *, rng: np.random.Generator) 
 
 
 def _feeds(
-    data: TrainingData, held_out_mask: BoolArray, options: DeepOptions, *, seed: int
+    data: TrainingData, held_out_mask: BoolArray, options: NetworkOptions, *, seed: int
 ) -> tuple[Feed, Feed | None, StandardInputs]:
     """Return the feed of training items, that of held-out items, and the standardisation."""
     items: Any = data.features
@@ -218,7 +202,7 @@ def _built(
     example: Tensor,
     data: TrainingData,
     loss: DeferralLoss,
-    options: DeepOptions,
+    options: NetworkOptions,
     generator: torch.Generator,
 ) -> DeferralNet:
     """Return the net before training; a user's module is copied with its weights."""
@@ -236,7 +220,9 @@ def _built(
     return DeferralNet.build(trunks[0], example, expert_trunk=expert_trunk, detached=branches == "heads", **heads)
 
 
-def _loop_settings(options: DeepOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]) -> LoopSettings:
+def _loop_settings(
+    options: NetworkOptions, net: str | nn.Module, *, n_items: int, shape: tuple[int, ...]
+) -> LoopSettings:
     """Return the settings of the loop: SGD for wrn and resnet, AdamW for others."""
     sgd = isinstance(net, str) and net.startswith(_BY_SGD)
     largest = min(512, n_items / 32, _PIXELS_AT_ONCE / math.prod(shape[:-1]))  # a vector counts as one pixel
@@ -278,13 +264,5 @@ def with_deep_population(scorer: DeepScorer, data: TrainingData, held_out_mask: 
     items, place = np.unique(data.item_idx[answers], return_inverse=True)
     scores, embedding = scorer.score_with_embedding(data.features[items])
     lens = Lens.fit(embedding, reads_classes=enough)
-    prior = fit_prior(
-        lens.transform(embedding, scores.class_proba),
-        place,
-        data.expert_idx[answers],
-        data.right[answers],
-        n_experts=data.n_experts,
-        groups=lens.groups(embedding, n_classes=data.n_classes),
-    )
-    order = np.arange(data.n_experts)
-    return TeamScorer(scorer, lens, Heads.none(prior), n_own=data.n_experts, order=order)
+    inputs = lens.transform(embedding, scores.class_proba)
+    return team_with_population(scorer, data, answers, lens=lens, place=place, inputs=inputs, features=embedding)

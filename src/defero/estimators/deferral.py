@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,9 +18,6 @@ from defero.estimators.recipe import NetworkOptions, Recipe
 from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.losses.registry import LOSSES
 from defero.scorers import Scorer
-
-if TYPE_CHECKING:
-    from defero.estimators.deep_fit import DeepOptions
 
 ADVISED_LOSS: Literal["decoupled"] = "decoupled"
 
@@ -118,13 +115,11 @@ class DeferralClassifier(DeferralEstimator):
         self._check_options()
         seed = int(check_random_state(self.random_state).randint(2**31))
         if is_deep(self.net):
-            from defero.estimators.deep_fit import (
-                fit_deep_net,  # imported here: it loads the loop for deep nets
-            )
+            from defero.estimators.deep_fit import fit_deep_net  # imported here: it loads the loop for deep nets
             from defero.losses import DeferralLoss
 
             loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
-            return fit_deep_net(data, loss, self._deep_options(), net=self.net, seed=seed)
+            return fit_deep_net(data, loss, self._options(), net=self.net, seed=seed)
         if self._learns_trees():
             from defero.estimators.choose_team import learn_team  # imported here: deep nets need no boosting
 
@@ -166,25 +161,11 @@ class DeferralClassifier(DeferralEstimator):
         return Recipe() if self.recipe is None else self.recipe
 
     def _options(self) -> NetworkOptions:
-        return NetworkOptions(self._recipe(), device=self.device, progress=self.progress)
-
-    def _deep_options(self) -> "DeepOptions":
-        from defero.estimators.deep_fit import DeepOptions
-
         recipe = self._recipe()
-        if (
-            recipe.branches == "auto"
-        ):  # heads keep the classifier of one trained without experts (docs/explanation/losses.md)
+        if is_deep(self.net) and recipe.branches == "auto":
+            # Heads keep the classifier of one trained without experts (docs/explanation/losses.md).
             recipe = replace(recipe, branches="heads" if self.loss == "auto" else "one")
-        return DeepOptions(
-            recipe,
-            heads=self.heads,
-            answer_weights=self.answer_weights,
-            device=self.device,
-            progress=self.progress,
-            checkpoints=self.checkpoints,
-            random_state=self.random_state,
-        )
+        return NetworkOptions(recipe, self.device, self.progress, self.checkpoints)
 
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[Any, Any]:
         check_net(self.net)
@@ -229,7 +210,14 @@ class DeferralClassifier(DeferralEstimator):
             raise InputError(f"must be a defero.Recipe, got {self.recipe!r}.", argument="recipe")
         precision = self._recipe().precision
         if is_deep(self.net):
-            self._deep_options().check()
+            from defero.estimators.deep_fit import check_deep
+
+            check_deep(
+                self._options(),
+                heads=self.heads,
+                answer_weights=self.answer_weights,
+                random_state=self.random_state,
+            )
         elif precision not in (None, "float32", "float64"):
             raise InputError(f"must be one of float32, float64 here, got {precision!r}.", argument="precision")
         if self.net == "trees" and self.loss not in ("auto", ADVISED_LOSS):

@@ -12,19 +12,9 @@ from defero.core.scores import Scores, sigmoid
 from defero.core.splits.split import sample_rows
 from defero.estimators.boosting import Grove, boost, first_trees, predict_stages, size_for_answers
 from defero.estimators.class_models import ClassModel
-from defero.estimators.expert_heads import (
-    HeadPlan,
-    HeadsRead,
-    class_population_of,
-    head_features,
-    out_of_fold_class_log_odds,
-    out_of_fold_log_odds,
-    population_of,
-    with_mean_one,
-    with_shrunk_heads,
-)
+from defero.estimators.expert_heads import HeadLesson, HeadPlan, HeadsRead, with_mean_one, with_shrunk_heads
 from defero.estimators.training_data import TrainingData
-from defero.heads import HeadPrior, Lens
+from defero.heads import HeadPrior
 from defero.heads.class_heads import MOST_CLASSES
 from defero.scorers.forest import Forest, join_forests
 from defero.scorers.team import TeamScorer
@@ -287,9 +277,9 @@ class PlainHeads:
 def plain_heads(classes: ClassModel, data: TrainingData, fold: IntArray) -> PlainHeads:
     """Fit the heads that are the same for every model of the classes. Pass any one of them."""
     chosen = _few_of_each(data)
-    lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads="nothing")
-    prior = _population_of_many(lens, inputs, data, chosen)
-    return PlainHeads(out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=prior), chosen, prior)
+    lesson = HeadLesson.of(classes.scorer, data, classes.class_proba, reads="nothing")
+    prior = _population_of_many(lesson, chosen)
+    return PlainHeads(lesson.log_odds(fold, chosen, prior), chosen, prior)
 
 
 def stack_experts(
@@ -329,13 +319,7 @@ def stack_experts(
     held_out = Scores.from_probabilities(classes.class_proba, sigmoid(log_odds))
 
     def learn() -> TeamScorer:
-        team = with_shrunk_heads(
-            classes.scorer,
-            data,
-            classes.class_proba,
-            chosen=chosen,
-            plan=heads.plan,
-        )
+        team = with_shrunk_heads(classes.scorer, data, classes.class_proba, chosen=chosen, plan=heads.plan)
         return replace(team, trees=stack)
 
     return learn, held_out
@@ -369,26 +353,25 @@ def _heads_that_read(
     reads: HeadsRead, classes: ClassModel, data: TrainingData, fold: IntArray, plain: PlainHeads
 ) -> _HeldOutHeads:
     chosen = plain.chosen
-    lens, inputs = head_features(classes.scorer, data, classes.class_proba, reads=reads)
-    given = lens, inputs, classes.class_proba, data
+    lesson = HeadLesson.of(classes.scorer, data, classes.class_proba, reads=reads)
     # Beside other features, class heads were no better on tables with many answers, and took most of the time.
     by_class = reads == "nothing" and 1 < data.n_classes <= MOST_CLASSES
     plan, log_odds = HeadPlan(reads, prior=plain.prior), plain.log_odds
     if reads != "nothing":
-        plan = HeadPlan(reads, prior=_population_of_many(lens, inputs, data, chosen))
-        log_odds = out_of_fold_log_odds(lens, inputs, data, fold, chosen=chosen, prior=plan.prior)
+        plan = HeadPlan(reads, prior=_population_of_many(lesson, chosen))
+        log_odds = lesson.log_odds(fold, chosen, plan.prior)
     elif by_class and len(chosen) >= _FEW_ANSWERS:
-        plan = replace(plan, class_prior=class_population_of(*given, chosen=chosen, reads=reads))
+        plan = replace(plan, class_prior=lesson.class_population(chosen))
     if not by_class:
         return _HeldOutHeads(log_odds, plan)
-    of_class = out_of_fold_class_log_odds(*given, fold, chosen=chosen, plan=plan)
+    of_class = lesson.class_log_odds(fold, chosen, shared=plan.class_prior is not None)
     log_odds, share = with_share(log_odds, of_class, data, fold)
     return _HeldOutHeads(log_odds, replace(plan, class_share=share))
 
 
-def _population_of_many(lens: Lens, inputs: FloatArray, data: TrainingData, chosen: IntArray) -> HeadPrior | None:
+def _population_of_many(lesson: HeadLesson, chosen: IntArray) -> HeadPrior | None:
     """Return the population that all folds share where there are many answers, which is quick; None for few."""
-    return population_of(lens, inputs, data, chosen=chosen) if len(chosen) >= _FEW_ANSWERS else None
+    return lesson.population(chosen) if len(chosen) >= _FEW_ANSWERS else None
 
 
 def _clearly_better(log_odds: FloatArray, simpler: FloatArray, data: TrainingData) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from defero.core.errors import InputError
@@ -116,8 +117,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """Options of the training."""
+    """Options of the training: the parameters of `DeferralClassifier` with these names."""
 
     recipe: Recipe
     device: str | None = None
     progress: bool = False
+    checkpoints: str | Path | None = None

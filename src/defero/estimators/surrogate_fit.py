@@ -32,6 +32,7 @@ from defero.training.progress import progress_bar
 from defero.training.verdicts import Examples
 
 Net = Literal["linear", "mlp"]
+SmallNet = Literal["linear", "mlp", "auto"]
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 MLP_DECAY = 0.3
 MLP_RATE = 1e-2
@@ -43,9 +44,8 @@ def train_network(
     options: NetworkOptions,
     *,
     net: Net,
-    weight_decay: float | None,
     seed: int,
-    summed_strength: float = 1.0,
+    strength: float | None = None,
 ) -> NetworkScorer:
     """Train a network and return its scorer.
 
@@ -55,16 +55,16 @@ def train_network(
     loss : DeferralLoss
     options : NetworkOptions
     net : "linear" or "mlp"
-    weight_decay : float, optional
-        By default 1 / n for a linear model, 0.3 for one with hidden layers.
     seed : int
-    summed_strength : float
-        Features that are scores of a text (`data.summed`) get a penalty that is smaller by this factor.
+    strength : float, optional
+        The ridge penalty in units of 1 / n; features that are scores of a text (`data.summed`) get one that is smaller
+        by this factor. By default the recipe's `weight_decay`, or 1 / n for a linear model and 0.3 for one with hidden
+        layers.
     """
     generator = torch.Generator().manual_seed(seed)
     center, scale = _standards(data.features, data.weight)
     if data.summed is not None:
-        scale = np.where(data.summed, scale / math.sqrt(summed_strength), scale)
+        scale = np.where(data.summed, scale / math.sqrt(strength or 1.0), scale)
     linear = net == "linear"
     dtype = PRECISIONS[options.recipe.precision or ("float64" if linear else "float32")]
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() and not linear else "cpu"))
@@ -85,11 +85,12 @@ def train_network(
         model_column=loss.model_column,
         generator=generator,
     ).to(device=device, dtype=dtype)
+    decay = options.recipe.weight_decay if strength is None else strength / float(data.weight.sum())
+    if decay is None:
+        decay = 1.0 / float(data.weight.sum()) if linear else MLP_DECAY
     if linear:
-        decay = 1.0 / float(data.weight.sum()) if weight_decay is None else weight_decay
         _fit_linear(network, loss, examples, options, weight_decay=decay)
     else:
-        decay = MLP_DECAY if weight_decay is None else weight_decay
         _fit_mlp(network, loss, examples, options, generator, weight_decay=decay)
     return network.to_scorer(loss.link, center=center, scale=scale)
 
@@ -172,30 +173,14 @@ class ChosenNetwork:
     class_proba: FloatArray
     log_loss: float
 
-    def train(
-        self, data: TrainingData, loss: DeferralLoss, options: NetworkOptions, *, weight_decay: float | None, seed: int
-    ) -> NetworkScorer:
+    def train(self, data: TrainingData, loss: DeferralLoss, options: NetworkOptions, *, seed: int) -> NetworkScorer:
         """Train the chosen network and return its scorer."""
-        scorer = train_network(
-            data,
-            loss,
-            options,
-            net=self.net,
-            weight_decay=weight_decay if self.strength is None else self.strength / float(data.weight.sum()),
-            seed=seed,
-            summed_strength=self.strength or 1.0,
-        )
+        scorer = train_network(data, loss, options, net=self.net, seed=seed, strength=self.strength)
         return scorer if self.temperature == 1.0 else scorer.tempered(self.temperature)
 
 
 def choose_network(
-    classes: TrainingData,
-    loss: DeferralLoss,
-    options: NetworkOptions,
-    *,
-    net: Literal["linear", "mlp", "auto"],
-    weight_decay: float | None,
-    seed: int,
+    classes: TrainingData, loss: DeferralLoss, options: NetworkOptions, *, net: SmallNet, seed: int
 ) -> ChosenNetwork:
     """Return the network with the lowest log loss in five-fold cross-validation.
 
@@ -205,17 +190,16 @@ def choose_network(
     loss, options, seed
         As in `train_network`.
     net : "linear", "mlp" or "auto"
-        "auto" tries both.
-    weight_decay : float, optional
-        By default that of a linear model is chosen, from weak to strong until the log loss rises.
+        "auto" tries both. The weight decay of a linear model is chosen, from weak to strong until the log loss rises,
+        unless the recipe sets it.
     """
     candidates = []
     quiet = replace(options, progress=False)
     for kind in ("linear", "mlp") if net == "auto" else (net,):
-        strengths = STRENGTHS if kind == "linear" and weight_decay is None else (None,)
+        strengths = STRENGTHS if kind == "linear" and options.recipe.weight_decay is None else (None,)
         best: ChosenNetwork | None = None
         for strength in strengths:
-            candidate = _cross_validated(kind, strength, classes, loss, quiet, weight_decay=weight_decay, seed=seed)
+            candidate = _cross_validated(kind, strength, classes, loss, quiet, seed=seed)
             if best is not None and candidate.log_loss > best.log_loss:
                 break
             best = candidate
@@ -230,19 +214,12 @@ def enough_items(classes: TrainingData) -> TrainingData:
 
 
 def _cross_validated(
-    net: Net,
-    strength: float | None,
-    classes: TrainingData,
-    loss: DeferralLoss,
-    options: NetworkOptions,
-    *,
-    weight_decay: float | None,
-    seed: int,
+    net: Net, strength: float | None, classes: TrainingData, loss: DeferralLoss, options: NetworkOptions, *, seed: int
 ) -> ChosenNetwork:
     candidate = ChosenNetwork(net, strength, 1.0, np.empty((0, 0)), np.inf)
 
     def fit(part: TrainingData) -> Callable[[FloatArray], FloatArray]:
-        scorer = candidate.train(part, loss, options, weight_decay=weight_decay, seed=seed)
+        scorer = candidate.train(part, loss, options, seed=seed)
         return lambda features: scorer.score(features).class_proba
 
     proba, temperature = out_of_fold(classes, fit), 1.0
@@ -254,7 +231,6 @@ def _cross_validated(
 
 
 ADVISED_LOSS = "decoupled"
-SmallNet = Literal["linear", "mlp", "auto"]
 
 
 def fit_surrogate(
@@ -273,17 +249,16 @@ def fit_surrogate(
         As in `DeferralClassifier`.
     """
     surrogate = DeferralLoss(ADVISED_LOSS if loss == "auto" else loss)
-    decay = options.recipe.weight_decay
     if _shrinks(data, surrogate, heads):
         return _fit_shrunk(data, surrogate, net=net, options=options, seed=seed)
     if net != "auto":
-        return train_network(data, surrogate, options, net=net, weight_decay=decay, seed=seed)
+        return train_network(data, surrogate, options, net=net, seed=seed)
     class_loss = surrogate if surrogate.shrinkable else DeferralLoss(ADVISED_LOSS)
-    choice = _choose(enough_items(data.without_experts()), class_loss, net=net, options=options, seed=seed)
+    choice = choose_network(enough_items(data.without_experts()), class_loss, options, net=net, seed=seed)
     if surrogate.link != "decoupled" or choice.net == "mlp":
         # The experts' outputs depend on the class logits, so these must not be rescaled.
         choice = replace(choice, temperature=1.0)
-    return choice.train(data, surrogate, options, weight_decay=decay, seed=seed)
+    return choice.train(data, surrogate, options, seed=seed)
 
 
 def _shrinks(data: TrainingData, loss: DeferralLoss, heads: HeadsOption) -> bool:
@@ -306,21 +281,14 @@ def _shrinks(data: TrainingData, loss: DeferralLoss, heads: HeadsOption) -> bool
 
 def _fit_shrunk(data: TrainingData, loss: DeferralLoss, *, net: SmallNet, options: NetworkOptions, seed: int) -> Scorer:
     """Fit the classes, then the experts' heads; the losses ova and decoupled separate into these two parts."""
-    classes, decay = data.without_experts(), options.recipe.weight_decay
-    choice = _choose(classes, loss, net=net, options=options, seed=seed)
+    classes = data.without_experts()
+    choice = choose_network(classes, loss, options, net=net, seed=seed)
     if choice.net == "linear":
-        base = choice.train(classes, loss, options, weight_decay=decay, seed=seed)
+        base = choice.train(classes, loss, options, seed=seed)
     else:
         # The experts' branch is trained on all answers; only its heads are replaced.
-        base = choice.train(data, loss, options, weight_decay=decay, seed=seed).without_experts()
+        base = choice.train(data, loss, options, seed=seed).without_experts()
     return with_shrunk_heads(base, data, choice.class_proba)
-
-
-def _choose(
-    classes: TrainingData, loss: DeferralLoss, *, net: SmallNet, options: NetworkOptions, seed: int
-) -> ChosenNetwork:
-    decay = options.recipe.weight_decay
-    return choose_network(classes, loss, options, net=net, weight_decay=decay, seed=seed)
 
 
 def _shrinkable_names() -> str:
