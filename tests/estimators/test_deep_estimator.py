@@ -250,7 +250,7 @@ def test_one_group_is_learned_from_and_none_is_held_out():
 def test_a_batch_of_large_pictures_is_smaller(shape, n_items, batch_size):
     from defero.estimators.deep_fit import _loop_settings
 
-    options = small_team(batch_size=None)._deep_options()
+    options = small_team(batch_size=None)._options()
     assert _loop_settings(options, "wrn-28-4", n_items=n_items, shape=shape).batch_size == batch_size
 
 

@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from defero.training.progress import EpochLine, TrainingLog, read_log, training_bar
+from defero.training.progress import EpochLine, TrainingLog, progress_bar, read_log
 
 LINES = [EpochLine(epoch=number, loss=1 / number, ece=0.1) for number in (1, 2, 3)]
 
@@ -73,9 +73,9 @@ def test_tensor_board_hears_of_what_was_measured(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("shown", [True, False])
 def test_the_bar_tells_its_news_on_stderr(shown, capsys):
-    with training_bar(10, done=3, shown=shown) as tell:
-        tell(4, loss=0.5, images_per_second=45_000.0)
-        tell(5, system_accuracy=0.9, ece=0.01)
+    with progress_bar(10, what="training", done=3, shown=shown) as tell:
+        tell(0.5, steps=4, images_per_second=45_000.0)
+        tell(steps=5, system_accuracy=0.9, ece=0.01)
     out, err = capsys.readouterr()
     assert out == ""
     if not shown:

@@ -84,14 +84,13 @@ def parameters_for(estimator: type[BaseEstimator], facts: FitFacts, folder: str 
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
-def _of_team(
-    method: Callable[Concatenate[Team, Any, P], R],
-) -> Callable[Concatenate["DeferralEstimator", Any, P], R]:
+def of_team(method: Callable[Concatenate[T, Any, P], R]) -> Callable[Concatenate[Any, Any, P], R]:
     """Return a method of the estimator that is one of its team, with the same arguments and the same words."""
 
-    def call(estimator: "DeferralEstimator", X: Any, *values: P.args, **options: P.kwargs) -> R:
+    def call(estimator: Any, X: Any, *values: P.args, **options: P.kwargs) -> R:
         return method(estimator._ready(), estimator._checked(X), *values, **options)
 
     update_wrapper(call, method)
@@ -266,12 +265,12 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     # What a fitted team does with cases is what its team does, once their features have been checked.
 
-    decide = _of_team(Team.decide)
-    predict_set = _of_team(Team.predict_set)
-    answer = _of_team(Team.answer)
-    next_step = _of_team(Team.next_step)
-    gains = _of_team(Team.gains)
-    assign = _of_team(Team.assign)
+    decide = of_team(Team.decide)
+    predict_set = of_team(Team.predict_set)
+    answer = of_team(Team.answer)
+    next_step = of_team(Team.next_step)
+    gains = of_team(Team.gains)
+    assign = of_team(Team.assign)
 
     def calibrate(self, X: Any, y: ArrayLike, experts: object = None, *, method: Method = "auto") -> Self:
         """Recalibrate the model and the experts on held-out rows. Removes earlier panels.

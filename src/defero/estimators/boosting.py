@@ -125,8 +125,7 @@ def first_trees(forest: Forest, share: float, *, n_bags: int) -> Forest:
         return forest
     early = np.arange(len(forest.output)) % n_trees < max(round(share * n_trees), 1)
     per_tree = Forest.__dataclass_fields__.keys() - {"n_features", "baseline"}
-    arrays = {name: value[early] if name in per_tree else value for name, value in vars(forest).items()}
-    return Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
+    return replace(forest, **{name: getattr(forest, name)[early] for name in per_tree})
 
 
 def predict_stages(forest: Forest, columns: FloatArray, shares: Sequence[float], *, n_bags: int) -> FloatArray:
@@ -228,8 +227,7 @@ def _category_numbers(model: HistGradientBoostingClassifier) -> dict[int, FloatA
 def _spread(forest: Forest, bag: IntArray, *, n_columns: int) -> Forest:
     """Return a forest on some of the columns as one on all of them."""
     feature = np.where(forest.feature >= 0, bag[np.maximum(forest.feature, 0)], -1)
-    arrays = {**vars(forest), "feature": feature, "n_features": n_columns}
-    return Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
+    return replace(forest, feature=feature, n_features=n_columns)
 
 
 def _constant(target_idx: IntArray, n_targets: int, n_columns: int) -> Forest:
@@ -255,12 +253,10 @@ def _with_absent(forest: Forest, present: IntArray, target_idx: IntArray, n_targ
     """Return the forest with constant logits for targets that do not occur."""
     n_present = len(present)
     if n_present == 2:  # one output, the log-odds of the second
-        arrays = {**vars(forest), "baseline": np.array([0.0, forest.baseline[0]]), "output": forest.output + 1}
-        forest = Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
+        forest = replace(forest, baseline=np.array([0.0, forest.baseline[0]]), output=forest.output + 1)
     baseline = np.full(n_targets, forest.baseline.min() - np.log(len(target_idx) + 1.0))
     baseline[present] = forest.baseline
-    arrays = {**vars(forest), "baseline": baseline, "output": present[forest.output]}
-    return Forest(**{name: arrays[name] for name in Forest.__dataclass_fields__})
+    return replace(forest, baseline=baseline, output=present[forest.output])
 
 
 _FEW_NUMBERS = 4

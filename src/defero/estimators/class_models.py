@@ -13,7 +13,7 @@ from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.calibration.top_label import choose_top_label
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.estimators.boosting import Grove, TreeSize, boost, sizes_for_labels
-from defero.estimators.expert_heads import STRENGTHS, out_of_fold, weighted_log_loss
+from defero.estimators.expert_heads import best_strength, out_of_fold, weighted_log_loss
 from defero.estimators.training_data import TrainingData
 from defero.scorers import Scorer
 from defero.scorers.blend import BlendScorer, blended, with_top
@@ -79,22 +79,18 @@ def class_trees(data: TrainingData, grove: Grove, fold: IntArray) -> ClassModel:
 
 def class_linear(data: TrainingData, fold: IntArray) -> ClassModel:
     """Fit a multinomial logistic regression; its penalty is chosen by the out-of-fold log loss, from weak to strong."""
-    best: tuple[float, float, FloatArray] | None = None
     classes = data.without_experts()
-    for strength in STRENGTHS:
 
-        def fit(part: TrainingData, strength: float = strength) -> Callable[[FloatArray], FloatArray]:
+    def unseen(strength: float) -> FloatArray:
+        def fit(part: TrainingData) -> Callable[[FloatArray], FloatArray]:
             scorer = _linear_scorer(part, strength)
             return lambda features: scorer.score(features).class_proba
 
-        proba = out_of_fold(classes, fit, fold=fold)
-        value = weighted_log_loss(proba, data)
-        if best is not None and value > best[0]:
-            break
-        best = value, strength, proba
-    assert best is not None
-    proba, temperature = _tempered(best[2], data)
-    scorer = _linear_scorer(classes, best[1]).tempered(temperature)
+        return out_of_fold(classes, fit, fold=fold)
+
+    strength, proba = best_strength(unseen, data)
+    proba, temperature = _tempered(proba, data)
+    scorer = _linear_scorer(classes, strength).tempered(temperature)
     return ClassModel("linear", scorer, proba, _mean_log_loss(proba, data))
 
 

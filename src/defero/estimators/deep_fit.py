@@ -100,11 +100,10 @@ def fit_deep_net(
         )
     if data.n_experts == 0:
         options = replace(options, recipe=replace(options.recipe, branches="one"))
-    generator = torch.Generator().manual_seed(seed)
     held_out_mask = _held_out(data, options.recipe.validation_fraction, rng=np.random.default_rng(seed))
     train, held_out, inputs = _feeds(data, held_out_mask, options, seed=seed)
     shape = tuple(data.features.shape[1:])
-    network = _built(net, inputs(torch.zeros(2, *shape)), data, loss, options, generator)
+    network = _built(net, inputs(torch.zeros(2, *shape)), data, loss, branches=options.recipe.branches, seed=seed)
     fit_deep(
         network,
         loss,
@@ -154,25 +153,17 @@ def _feeds(
 
     def feed(rows: IntArray, augmentation: Augmentation | None) -> Feed:
         row_idx, answers = torch.from_numpy(rows), FixedAnswers(verdicts.take(torch.from_numpy(rows)))
+        options: dict[str, Any] = {"seed": seed, "augmentation": augmentation, "normalise": colour}
         if isinstance(items, PictureFiles):
-            return DiskFeed(
-                items.take(rows), labels[row_idx], answers, seed=seed, augmentation=augmentation, normalise=colour
-            )
+            return DiskFeed(items.take(rows), labels[row_idx], answers, **options)
+        some = torch.from_numpy(np.ascontiguousarray(items[rows]))
         if items.dtype == np.uint8:
-            on_bytes = torch.from_numpy(items[rows])
-            return DeviceFeed(
-                on_bytes, labels[row_idx], answers, seed=seed, augmentation=augmentation, normalise=colour
-            )
-        return DeviceFeed(_standard(items[rows], inputs), labels[row_idx], answers, seed=seed)
+            return DeviceFeed(some, labels[row_idx], answers, **options)
+        with torch.no_grad():
+            return DeviceFeed(inputs(some), labels[row_idx], answers, seed=seed)
 
     augmentation = _augmentation(options.recipe.augmentation, items)
     return feed(train_idx, augmentation), feed(held_out_idx, None) if len(held_out_idx) else None, inputs
-
-
-def _standard(items: Any, inputs: StandardInputs) -> Tensor:
-    with torch.no_grad():
-        standard: Tensor = inputs(torch.from_numpy(np.ascontiguousarray(items)))
-    return standard
 
 
 def _standards(items: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -198,23 +189,17 @@ def _augmentation(name: str, items: Any) -> Augmentation | None:
 
 
 def _built(
-    net: str | nn.Module,
-    example: Tensor,
-    data: TrainingData,
-    loss: DeferralLoss,
-    options: NetworkOptions,
-    generator: torch.Generator,
+    net: str | nn.Module, example: Tensor, data: TrainingData, loss: DeferralLoss, *, branches: str, seed: int
 ) -> DeferralNet:
     """Return the net before training; a user's module is copied with its weights."""
     heads: dict[str, Any] = {
         "n_classes": data.n_classes,
         "n_experts": data.n_experts,
         "model_column": loss.model_column,
-        "generator": generator,
+        "generator": torch.Generator().manual_seed(seed),
     }
     if isinstance(net, str):
-        return net_by_name(net, example, branches=options.recipe.branches, **heads)
-    branches = options.recipe.branches
+        return net_by_name(net, example, branches=branches, **heads)
     trunks = [copy.deepcopy(net).cpu() for _ in range(2 if branches == "two" else 1)]
     expert_trunk = trunks[1] if branches == "two" else None
     return DeferralNet.build(trunks[0], example, expert_trunk=expert_trunk, detached=branches == "heads", **heads)

@@ -269,6 +269,22 @@ def weighted_log_loss(class_proba: FloatArray, data: TrainingData) -> float:
     return float(data.weight @ -np.log(np.maximum(right, np.finfo(np.float64).tiny)))
 
 
+def best_strength(unseen: Callable[[float], FloatArray], data: TrainingData) -> tuple[float, FloatArray]:
+    """Return the ridge penalty with the least log loss, from weak to strong until it rises, and its P(y = k | x).
+
+    `unseen` takes a penalty, and returns out-of-fold P(y = k | x) of each item, (n, K).
+    """
+    best: tuple[float, float, FloatArray] | None = None
+    for strength in STRENGTHS:
+        proba = unseen(strength)
+        value = weighted_log_loss(proba, data)
+        if best is not None and value > best[0]:
+            break
+        best = value, strength, proba
+    assert best is not None
+    return best[1:]
+
+
 def fold_of_items(data: TrainingData, *, rng: np.random.Generator, n_folds: int = FOLDS) -> IntArray:
     """Return the fold of each item, (n,): stratified by class, or by whole groups if there are at least two."""
     if data.groups is not None:

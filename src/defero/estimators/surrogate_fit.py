@@ -89,18 +89,12 @@ def train_network(
     if decay is None:
         decay = 1.0 / float(data.weight.sum()) if linear else MLP_DECAY
     if linear:
-        _fit_linear(network, loss, examples, options, weight_decay=decay)
+        iterations = options.recipe.max_epochs or 1_000
+        with progress_bar(iterations, what=f"fit {loss.name}", shown=options.progress) as tell:
+            fit_full_batch(network, loss, examples, weight_decay=decay, max_iterations=iterations, on_step=tell)
     else:
         _fit_mlp(network, loss, examples, options, generator, weight_decay=decay)
     return network.to_scorer(loss.link, center=center, scale=scale)
-
-
-def _fit_linear(
-    net: DenseNet, loss: DeferralLoss, examples: Examples, options: NetworkOptions, *, weight_decay: float
-) -> None:
-    iterations = 1_000 if options.recipe.max_epochs is None else options.recipe.max_epochs
-    with progress_bar(iterations, what=f"fit {loss.name}", shown=options.progress) as on_step:
-        fit_full_batch(net, loss, examples, weight_decay=weight_decay, max_iterations=iterations, on_step=on_step)
 
 
 def _fit_mlp(

@@ -243,15 +243,14 @@ def training_matrix(
 
 def raw_columns(recipe: FeatureRecipe) -> RawColumns:
     """Return where the numbers and the categories of a table are in the matrix of its recipe."""
-    raw, start = [], 0
-    for column in recipe.columns:
+    raw = []
+    for column, start, _ in recipe.blocks():
         if isinstance(column, NumericColumn):
             missing = start + column.varies if column.missing else -1
             raw.append(RawColumn(column.name, start if column.varies else -1, missing, column.fill))
         elif isinstance(column, CategoricalColumn):
             levels = (*column.levels, *("other",) * column.other)
             raw.append(RawColumn(column.name, start, start + len(levels) if column.missing else -1, levels=levels))
-        start += len(column.outputs)
     return RawColumns(tuple(raw))
 
 
@@ -301,9 +300,8 @@ def warn_about_unused_columns(recipe: FeatureRecipe | None) -> None:
 
 def columns_of(recipe: FeatureRecipe) -> TreeColumns:
     """Return the columns of trees for a recipe: a category and a number with gaps are one column each."""
-    categories, numbers, missing, start = [], [], [], 0
-    for column in recipe.columns:
-        stop = start + len(column.outputs)
+    categories, numbers, missing, stop = [], [], [], 0
+    for column, start, stop in recipe.blocks():
         if isinstance(column, CategoricalColumn):
             categories.append((start, stop))
         elif isinstance(column, NumericColumn):
@@ -312,5 +310,4 @@ def columns_of(recipe: FeatureRecipe) -> TreeColumns:
         else:
             numbers += range(start, stop)
             missing += [-1] * (stop - start)
-        start = stop
-    return TreeColumns.of(start, categories=categories, numbers=numbers, missing=missing)
+    return TreeColumns.of(stop, categories=categories, numbers=numbers, missing=missing)

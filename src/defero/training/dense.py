@@ -5,16 +5,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
 from scipy.optimize import minimize
 from torch import Tensor
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import Argument, InputError
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
+from defero.training.optimisers import learning_rate_at
 from defero.training.verdicts import Examples, mean_loss, weighted_loss
 
 
@@ -45,10 +48,14 @@ def fit_full_batch(
     parameters = list(net.parameters())
     weights = [p for name, p in net.named_parameters() if name.endswith("weight")]
     total = examples.weight.sum()
+    start = parameters_to_vector(parameters).detach()
     last = [float("nan")]
 
+    def assign(flat: FloatArray) -> None:
+        vector_to_parameters(torch.tensor(flat, dtype=start.dtype, device=start.device), parameters)
+
     def objective(flat: FloatArray) -> tuple[float, FloatArray]:
-        _assign(parameters, flat)
+        assign(flat)
         net.zero_grad()
         last[0] = 0.0
         for place, piece in enumerate(examples.pieces()):
@@ -62,7 +69,7 @@ def fit_full_batch(
 
     minimum = minimize(
         objective,
-        torch.cat([p.detach().reshape(-1) for p in parameters]).double().cpu().numpy(),
+        start.double().cpu().numpy(),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": max_iterations, "maxfun": 2 * max_iterations, "gtol": 1e-6, "ftol": 1e-9, "maxcor": 20},
@@ -70,22 +77,13 @@ def fit_full_batch(
     )
     if not math.isfinite(minimum.fun):
         raise InputError(f"is {minimum.fun} on the training part; it must be a finite number.", argument="loss")
-    _assign(parameters, minimum.x)
+    assign(minimum.x)
     if minimum.nit >= max_iterations:
         warnings.warn(
             f"L-BFGS stopped after {max_iterations} iterations with gradient {np.abs(minimum.jac).max():.1e}; "
             "raise max_epochs, or weight_decay where the classes are separable.",
             stacklevel=2,
         )
-
-
-def _assign(parameters: list[torch.nn.Parameter], flat: FloatArray) -> None:
-    start = 0
-    with torch.no_grad():
-        for p in parameters:
-            part = torch.from_numpy(flat[start : start + p.numel()].copy())
-            p.copy_(part.reshape(p.shape))
-            start += p.numel()
 
 
 WARM_UP = 0.1  # of all steps
@@ -125,7 +123,10 @@ def fit_mini_batch(
     """
     steps_per_epoch = math.ceil(len(train) / batch_size)
     optimiser = torch.optim.AdamW(net.parameters(), lr=learning_rate, weight_decay=weight_decay)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, _warm_cosine(max_epochs * steps_per_epoch))
+    total = max_epochs * steps_per_epoch
+    warm_up = max(WARM_UP, 1 / total)
+    share = partial(learning_rate_at, total_steps=total, peak=1.0, kind="cosine", warm_up=warm_up)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, share)
     mean_weight = train.weight.mean().item()
     stopping = EarlyStopping(patience=max_epochs if held_out is None else patience)
     for epoch in range(1, max_epochs + 1):
@@ -152,17 +153,6 @@ def fit_mini_batch(
             break
     stopping.restore(net)
     return epoch
-
-
-def _warm_cosine(total_steps: int) -> Callable[[int], float]:
-    warm = max(1, round(WARM_UP * total_steps))
-
-    def factor(step: int) -> float:
-        if step < warm:
-            return (step + 1) / warm
-        return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total_steps - warm)))
-
-    return factor
 
 
 SEPARABLE = ("ova", "decoupled")

@@ -51,11 +51,18 @@ class Feed(ABC):
         None where the items are no pictures.
     """
 
-    prepare: nn.Module
-    labels: Tensor
-    answers: AnswerSource
-    augmentation: Augmentation | None
-    normalise: tuple[Tensor, Tensor] | None
+    def __init__(
+        self,
+        labels: Tensor,
+        answers: AnswerSource,
+        *,
+        seed: int,
+        augmentation: Augmentation | None,
+        normalise: tuple[Tensor, Tensor] | None,
+    ) -> None:
+        self.labels, self.answers, self.seed = labels, answers, seed
+        self.augmentation, self.normalise = augmentation, normalise
+        self.prepare: nn.Module = nn.Identity() if normalise is None else Normalised(*normalise)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -97,19 +104,21 @@ class Feed(ABC):
         full, rest = divmod(len(self), batch_size)
         return max(1, full if drop_last or not rest else full + 1)
 
+    def shares(
+        self, batch_size: int, *, drop_last: bool, start: int = 0, piece: Rank = ALONE
+    ) -> Iterator[tuple[slice, slice]]:
+        """Yield where each batch lies in an epoch's order, and where this process's share of it."""
+        if batch_size < piece.world:
+            raise InputError(
+                f"must be at least {piece.world}, an item for each process, got {batch_size}.", argument="batch_size"
+            )
+        for step in range(start, self.steps(batch_size, drop_last=drop_last)):
+            whole = slice(step * batch_size, min((step + 1) * batch_size, len(self)))
+            yield whole, share_of(whole, piece)
+
     def close(self) -> None:
         """Stop what the answers run beside the loop."""
         self.answers.close()
-
-
-def batch_slices(order: Tensor, *, batch_size: int, n_steps: int, start: int) -> Iterator[slice]:
-    """Yield where each batch lies in an order of items.
-
-    >>> list(batch_slices(torch.arange(5), batch_size=2, n_steps=3, start=1))
-    [slice(2, 4, None), slice(4, 5, None)]
-    """
-    for step in range(start, n_steps):
-        yield slice(step * batch_size, min((step + 1) * batch_size, len(order)))
 
 
 def run_of(n_items: int, *, piece: Rank) -> Tensor:
@@ -120,14 +129,6 @@ def run_of(n_items: int, *, piece: Rank) -> Tensor:
     """
     length = -(-n_items // piece.world)
     return torch.arange(piece.rank * length, (piece.rank + 1) * length).clamp(max=n_items - 1)
-
-
-def check_shares(batch_size: int, *, world: int) -> None:
-    """Refuse a batch that leaves a process without an item."""
-    if batch_size < world:
-        raise InputError(
-            f"must be at least {world}, an item for each process, got {batch_size}.", argument="batch_size"
-        )
 
 
 def share_of(whole: slice, piece: Rank) -> slice:
@@ -192,13 +193,9 @@ class DeviceFeed(Feed):
             )
         if augmentation is not None and not pictures:
             raise InputError(f"is for pictures of dtype uint8, got inputs of {inputs.dtype}.", argument="augmentation")
+        colour = (normalise or colours(inputs)) if pictures else None
+        super().__init__(labels, answers, seed=seed, augmentation=augmentation, normalise=colour)
         self.inputs = inputs
-        self.labels = labels
-        self.answers = answers
-        self.seed = seed
-        self.augmentation = augmentation
-        self.normalise = (normalise or colours(inputs)) if pictures else None
-        self.prepare: nn.Module = nn.Identity() if self.normalise is None else Normalised(*self.normalise)
 
     def place(self, device: torch.device) -> None:
         """Move everything to the device."""
@@ -209,7 +206,7 @@ class DeviceFeed(Feed):
         self, epoch: int, *, batch_size: int, drop_last: bool, start: int = 0, piece: Rank = ALONE
     ) -> Iterator[BatchShare]:
         """Yield an epoch's batches; all its random numbers are drawn at once, before the first of them."""
-        check_shares(batch_size, world=piece.world)
+        shares = self.shares(batch_size, drop_last=drop_last, start=start, piece=piece)
         device = self.labels.device
         generator = torch.Generator(device).manual_seed(derived_seed(self.seed, epoch))
         order = torch.randperm(len(self), generator=generator, device=device)
@@ -220,9 +217,7 @@ class DeviceFeed(Feed):
             crops = draw_crops(
                 len(self), height=height, width=width, augmentation=self.augmentation, generator=generator
             )
-        n_steps = self.steps(batch_size, drop_last=drop_last)
-        for whole in batch_slices(order, batch_size=batch_size, n_steps=n_steps, start=start):
-            where = share_of(whole, piece)
+        for whole, where in shares:
             rows = order[where]
             if crops is None:
                 inputs = self.inputs[rows]
@@ -275,30 +270,20 @@ class DiskFeed(Feed):
             raise InputError(
                 f"must be one per label, at least one, got {len(files)} for {len(labels)} labels.", argument="files"
             )
-        self.files = files
-        self.labels = labels
-        self.answers = answers
-        self.seed, self.workers = seed, workers
-        self.augmentation = augmentation
-        self.normalise = normalise
-        self.prepare: nn.Module = Normalised(*normalise)
+        super().__init__(labels, answers, seed=seed, augmentation=augmentation, normalise=normalise)
+        self.files, self.workers = files, workers
 
     def batches(
         self, epoch: int, *, batch_size: int, drop_last: bool, start: int = 0, piece: Rank = ALONE
     ) -> Iterator[BatchShare]:
         """Yield an epoch's batches; the crops of a batch are drawn from (seed, epoch, number of the batch)."""
-        check_shares(batch_size, world=piece.world)
+        shares = list(self.shares(batch_size, drop_last=drop_last, start=start, piece=piece))
         order = torch.randperm(len(self), generator=torch.Generator().manual_seed(derived_seed(self.seed, epoch)))
         verdicts = self.answers.at(epoch)
-        n_steps = self.steps(batch_size, drop_last=drop_last)
-        wholes = list(batch_slices(order, batch_size=batch_size, n_steps=n_steps, start=start))
-        shares = [order[share_of(whole, piece)] for whole in wholes]
-        for step, (whole, rows, pictures) in enumerate(
-            zip(wholes, shares, self._read(shares), strict=True), start=start
-        ):
-            on_device = rows.to(self.labels.device, non_blocking=True)
-            first = share_of(whole, piece).start - whole.start
-            inputs = self._augmented(pictures, (epoch, step), whole.stop - whole.start, first)
+        read = self._read([order[where] for _, where in shares])
+        for step, ((whole, where), pictures) in enumerate(zip(shares, read, strict=True), start=start):
+            on_device = order[where].to(self.labels.device, non_blocking=True)
+            inputs = self._augmented(pictures, (epoch, step), whole.stop - whole.start, where.start - whole.start)
             yield BatchShare(inputs, self.labels[on_device], verdicts.take(on_device), whole.stop - whole.start)
 
     def in_order(self, batch_size: int, *, piece: Rank = ALONE) -> Iterator[Tensor]:
@@ -314,10 +299,10 @@ class DiskFeed(Feed):
         """Read batches of rows, ahead of their use, and send them to the device."""
         device = self.labels.device
         loader: Any = DataLoader(
-            _Read(self.files),
-            batch_sampler=[rows.tolist() for rows in batches],
+            _PictureReader(self.files),
+            batch_size=None,
+            sampler=[rows.numpy() for rows in batches],
             num_workers=min(self.workers, len(batches)),
-            collate_fn=_stacked,
             pin_memory=device.type == "cuda",
             prefetch_factor=4 if self.workers else None,
         )
@@ -338,26 +323,14 @@ class DiskFeed(Feed):
         return cropped(pictures, torch.arange(len(pictures), device=pictures.device), crops, paint=self._paint)
 
 
-class _Read(Dataset["Tensor | str"]):
-    """Reads one picture as (h, w, 3) bytes; what is wrong with a file comes back as a sentence."""
+class _PictureReader(Dataset["Tensor | str"]):
+    """Reads batches of pictures, (b, h, w, 3) bytes; what is wrong with a file comes back as a sentence."""
 
     def __init__(self, files: PictureFiles) -> None:
         self.files = files
 
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, item: int) -> "Tensor | str":
+    def __getitem__(self, rows: Any) -> "Tensor | str":
         try:
-            return torch.from_numpy(self.files.read(item))
+            return torch.from_numpy(self.files[rows])
         except InputError as error:
             return str(error)
-
-
-def _stacked(parts: "list[Tensor | str]") -> "Tensor | str":
-    pictures: list[Tensor] = []
-    for part in parts:
-        if isinstance(part, str):
-            return part
-        pictures.append(part)
-    return torch.stack(pictures)

@@ -16,12 +16,12 @@ from defero.training.evaluate import Quality, evaluate
 from defero.training.feeds import Feed
 from defero.training.loop_settings import LoopSettings
 from defero.training.machine import Machine, fast_kernels, start_machine
-from defero.training.progress import EpochLine, TrainingLog, training_bar
+from defero.training.progress import EpochLine, TrainingLog, progress_bar
 from defero.training.training_state import FILE, TrainingState, identity_of, make_folder
 from defero.training.troubles import Interrupts, TrainingStopped, explain_troubles, not_finite
 
-LOOK = 20
-"""Steps between two looks at the loss within an epoch."""
+LOOK_SECONDS = 1.0
+"""Seconds between two looks at the loss within an epoch: each waits for the device."""
 
 
 @dataclass(frozen=True)
@@ -144,18 +144,21 @@ class _Run:
         self.state, self.loss, self.train, self.held_out, self.machine = state, loss, train, held_out, machine
         self.path, self.same = path if machine.leads else None, same
         self.journal = TrainingLog(None if self.path is None else self.path.parent, keep=state.epoch)
-        self.saved_at = time.monotonic()
+        self.saved_at = self.looked_at = time.monotonic()
         self.first_step_seconds = math.nan
 
     def to_the_end(self, *, shown: bool) -> DeepFit:
         """Run the epochs that are left."""
         state, settings = self.state, self.state.settings
         total = settings.epochs * state.steps_per_epoch
-        with Interrupts() as interrupts, training_bar(total, done=state.steps_done, shown=shown) as tell:
+        with (
+            Interrupts() as interrupts,
+            progress_bar(total, what="training", done=state.steps_done, shown=shown) as tell,
+        ):
             while state.epoch < settings.epochs and not state.stopped:
                 line = self._epoch(interrupts, tell)
                 self.journal.write(line)
-                tell(state.steps_done, system_accuracy=line.system_accuracy, ece=line.ece)
+                tell(steps=state.steps_done, system_accuracy=line.system_accuracy, ece=line.ece)
                 if state.epoch == settings.epochs or state.stopped or self._save_is_due():
                     self._save()
                 if interrupts.asked:
@@ -178,17 +181,12 @@ class _Run:
         quality = self._look()
         seconds = time.monotonic() - started
         state.seconds += seconds
-        tell(state.steps_done, loss=loss, images_per_second=speed)
+        tell(loss, steps=state.steps_done, images_per_second=speed)
         line = EpochLine(epoch=state.epoch, loss=loss, images_per_second=speed, seconds=seconds, learning_rate=rate)
         if quality is None:
             return line
-        return replace(
-            line,
-            held_out_loss=quality.loss,
-            system_accuracy=quality.system_accuracy,
-            class_accuracy=quality.class_accuracy,
-            ece=quality.ece,
-        )
+        seen = {name: getattr(quality, name) for name in ("system_accuracy", "class_accuracy", "ece")}
+        return replace(line, held_out_loss=quality.loss, **seen)
 
     def _train_epoch(self, interrupts: Interrupts, tell: Any) -> tuple[float, int]:
         """Run the steps that are left in the epoch; return since when and for how many items its speed counts."""
@@ -209,7 +207,7 @@ class _Run:
                 self.machine.finish()
                 self.first_step_seconds = time.monotonic() - started
                 started, n_timed = time.monotonic(), 0
-            if state.step % LOOK == 0:
+            if time.monotonic() - self.looked_at >= LOOK_SECONDS:
                 self._peek(tell)
             if interrupts.asked:
                 self._stop_here()
@@ -218,12 +216,11 @@ class _Run:
         return started, n_timed
 
     def _peek(self, tell: Any) -> None:
-        loss = self.state.meter.peek()
-        if loss is None:
-            return
+        loss = float(self.state.meter.sum) / max(1, self.state.meter.n_items)
+        self.looked_at = time.monotonic()
         if not math.isfinite(loss):
             raise not_finite(self.state.epoch + 1, self.state.settings.learning_rate)
-        tell(self.state.steps_done, loss=loss)
+        tell(loss, steps=self.state.steps_done)
 
     def _look(self) -> Quality | None:
         """Judge the held-out part where it is due, and take note of a better epoch."""

@@ -44,13 +44,8 @@ class Crops(NamedTuple):
 
     def part(self, where: slice) -> "Crops":
         """Return those of some pictures."""
-        rows, columns = self.painted_rows, self.painted_columns
-        return Crops(
-            self.rows[where],
-            self.columns[where],
-            None if rows is None else rows[where],
-            None if columns is None else columns[where],
-        )
+        painted = (None if part is None else part[where] for part in self[2:])
+        return Crops(self.rows[where], self.columns[where], *painted)
 
 
 def draw_crops(

@@ -9,45 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 
 @contextmanager
-def progress_bar(total: int, *, what: str, shown: bool) -> Iterator[Callable[[float], None]]:
-    """Yield a function to be told the loss after each step.
+def progress_bar(total: int, *, what: str, shown: bool, done: int = 0) -> Iterator[Callable[..., None]]:
+    """Yield a function to be told the loss, and by name system accuracy, ECE and images per second.
 
-    >>> with progress_bar(10, what="fit", shown=False) as step:
-    ...     step(0.5)
+    `steps` are those that are done; without it each call counts as one more.
+
+    >>> with progress_bar(10, what="fit", shown=False) as tell:
+    ...     tell(0.5)
+    ...     tell(steps=5, ece=0.1)
     """
     if not shown:
-        yield lambda loss: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, TextColumn("loss {task.fields[loss]}"), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task(what, total=total, loss="-")
-        yield lambda loss: bar.update(task, advance=1, loss=f"{loss:.4f}")
-
-
-@contextmanager
-def training_bar(total_steps: int, *, done: int, shown: bool) -> Iterator[Callable[..., None]]:
-    """Yield a function to be told steps done and, by name, loss, system accuracy, ECE and images per second.
-
-    >>> with training_bar(10, done=0, shown=False) as tell:
-    ...     tell(1, loss=0.5)
-    """
-    if not shown:
-        yield lambda steps, **news: None
+        yield lambda loss=None, steps=None, **news: None
         return
     known = {"loss": math.nan, "system_accuracy": math.nan, "ece": math.nan, "images_per_second": math.nan}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[news]}"))
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("training", total=total_steps, completed=done, news="")
+        task = bar.add_task(what, total=total, completed=done, news="")
 
-        def tell(steps: int, **news: float) -> None:
-            known.update(news)
-            bar.update(task, completed=steps, news=_news(known))
+        def tell(loss: float | None = None, *, steps: int | None = None, **news: float) -> None:
+            known.update(news if loss is None else {"loss": loss, **news})
+            bar.update(task, advance=1 if steps is None else None, completed=steps, news=_news(known))
 
         yield tell
 

@@ -2,11 +2,10 @@
 
 import errno
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar
 
 import torch
 
@@ -28,7 +27,7 @@ class TrainingStopped(KeyboardInterrupt):
     checkpoint: Path | None = None
 
 
-Trouble = TypeVar("Trouble", TrainingError, TrainingStopped)
+Trouble = TrainingError | TrainingStopped
 
 
 def not_finite(epoch: int, learning_rate: float) -> TrainingError:
@@ -51,10 +50,8 @@ def explain_troubles(checkpoint: Path | None, *, batch_size: int) -> Iterator[No
     """
     try:
         yield
-    except TrainingStopped as stopped:
-        raise _with_checkpoint(TrainingStopped, str(stopped), checkpoint) from None
-    except TrainingError as trouble:
-        raise _with_checkpoint(TrainingError, str(trouble), checkpoint) from trouble
+    except (TrainingStopped, TrainingError) as trouble:
+        raise _with_checkpoint(type(trouble), str(trouble), checkpoint) from None
     except (OSError, RuntimeError, MemoryError) as error:
         sentence = _sentence(error, batch_size)
         if sentence is None:
@@ -79,7 +76,7 @@ def _sentence(error: Exception, batch_size: int) -> str | None:
     return None
 
 
-def _with_checkpoint(kind: type[Trouble], sentence: str, checkpoint: Path | None) -> Trouble:
+def _with_checkpoint(kind: Callable[[str], Trouble], sentence: str, checkpoint: Path | None) -> Trouble:
     exists = checkpoint is not None and checkpoint.is_file()
     where = f"The last good checkpoint is {checkpoint}: the same call goes on from it."
     nowhere = "No checkpoint was written" + (": name a folder for them." if checkpoint is None else ".")

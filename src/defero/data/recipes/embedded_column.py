@@ -70,11 +70,6 @@ class EmbeddedColumn:
         what, count = ("vector", self.width) if self.slopes is None else ("score", len(self.bias))
         return tuple(f"{self.name}={what}{k}" for k in range(count)) + (f"{self.name}=missing",) * self.missing
 
-    @property
-    def n_numbers(self) -> int:
-        """How many of the outputs are coordinates or scores, not marks of blanks."""
-        return len(self.outputs) - self.missing
-
     def sentence(self) -> str:
         """Return one sentence: how the column is used."""
         marked = "; blanks are marked" if self.missing else ""

@@ -24,21 +24,17 @@ def score_notes(n_scores: IntArray, expert_names: tuple[str, ...]) -> list[str]:
     none = [name for name, count in counts.items() if not count]
     few = [f"{name} {count}" for name, count in counts.items() if 0 < count < FEW_SCORES]
     verb, counted = ("have", "count as average members") if len(none) > 1 else ("has", "counts as the average member")
-    return [
-        *(
-            [f"{join_names(none)} {verb} no score to learn from and {counted}: only a lower price speaks for them."]
-            if none
-            else []
-        ),
-        *(
-            [
-                f"few scores to learn from: {join_names(few)}. Their expected scores are shrunk toward the average and "
-                "are uncertain."
-            ]
-            if few
-            else []
-        ),
-    ]
+    notes = []
+    if none:
+        notes.append(
+            f"{join_names(none)} {verb} no score to learn from and {counted}: only a lower price speaks for them."
+        )
+    if few:
+        notes.append(
+            f"few scores to learn from: {join_names(few)}. Their expected scores are shrunk toward the average and are "
+            "uncertain."
+        )
+    return notes
 
 
 def with_average_members(covariance: FloatArray, learned: BoolArray) -> FloatArray:

@@ -166,19 +166,22 @@ def learn_table(data: PoolData) -> list[Part]:
     return [fit_table(data.features, data.scores, data.categories)]
 
 
+def _table_and_rest(data: PoolData) -> tuple[LinearPart, FloatArray]:
+    table = fit_table(data.features, data.scores, data.categories)
+    return table, data.scores - table.predict(data.features)
+
+
 def learn_ridge(data: PoolData) -> list[Part]:
     """Fit the table, and a ridge regression to what it leaves over."""
-    table = fit_table(data.features, data.scores, data.categories)
-    rest = data.scores - table.predict(data.features)
+    table, rest = _table_and_rest(data)
     return [table, fit_ridge(data.features, rest, data.fold, data.others, data.scale)]
 
 
 def learn_neighbours(data: PoolData) -> list[Part]:
     """Fit the table, and the nearest neighbours' mean of what it leaves over; without other columns the table."""
-    table = fit_table(data.features, data.scores, data.categories)
+    table, rest = _table_and_rest(data)
     if not len(data.others) or len(data.features) < 2:
         return [table]
-    rest = data.scores - table.predict(data.features)
     rows = np.arange(len(rest))
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False))

@@ -102,14 +102,12 @@ class PoolData:
     def of(cls, features: FloatArray, scores: FloatArray, fold: IntArray, recipe: FeatureRecipe | None) -> "PoolData":
         """Take the features apart as the recipe made them; without one every column is a number."""
         d = features.shape[1]
-        categories, texts, start = [], [], 0
-        for column in () if recipe is None else recipe.columns:
-            stop = start + len(column.outputs)
+        categories, texts = [], []
+        for column, start, stop in () if recipe is None else recipe.blocks():
             if isinstance(column, CategoricalColumn):
                 categories.append((start, stop))
             elif not isinstance(column, NumericColumn):
                 texts.append((start, stop))
-            start = stop
         taken = {place for first, last in categories for place in range(first, last)}
         others = np.array([place for place in range(d) if place not in taken], dtype=np.int64)
         spread = features.std(axis=0)
@@ -130,13 +128,4 @@ class PoolData:
 
     def take(self, rows: IntArray) -> "PoolData":
         """Return some of the items."""
-        return PoolData(
-            self.features[rows],
-            self.scores[rows],
-            self.fold[rows],
-            self.categories,
-            self.others,
-            self.scale,
-            self.tree_columns,
-            self.has_texts,
-        )
+        return replace(self, features=self.features[rows], scores=self.scores[rows], fold=self.fold[rows])
