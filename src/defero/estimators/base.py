@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight
 from defero.calibration import Method
 from defero.calibration.after_selection import HeldOut, fit_selection
 from defero.core.checks.arrays import FloatArray
+from defero.core.checks.options import whole_number
 from defero.core.errors import ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
 from defero.data.recipes.learn_vectors import vectors_for_texts
@@ -194,6 +195,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         refuse_gaps(y)
+        min_answers = whole_number("min_answers", self.min_answers, least=1)
         matrix, recipe = self._training_matrix(X, y)
         warn_about_unused_columns(recipe)
         labels = column_or_1d(y, warn=True)
@@ -234,7 +236,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             expert_names=expert_names,
             answer_counts=data.answers.per_expert(),
             rule=self._rule(data),
-            min_answers=int(self.min_answers),
+            min_answers=min_answers,
             recipe=recipe,
             n_features=data.features.shape[1] if flat else None,
             usual=UsualRanges.learn(data.features) if recipe is None and flat else None,

@@ -13,7 +13,7 @@ from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.calibration.top_label import choose_top_label
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.estimators.boosting import Grove, TreeSize, boost, sizes_for_labels
-from defero.estimators.expert_heads import best_strength, out_of_fold, weighted_log_loss
+from defero.estimators.expert_heads import best_strength, out_of_fold, standards, weighted_log_loss
 from defero.estimators.training_data import TrainingData
 from defero.scorers import Scorer
 from defero.scorers.blend import BlendScorer, blended, with_top
@@ -148,9 +148,7 @@ def _linear_scorer(data: TrainingData, strength: float) -> NetworkScorer:
     """Return a logistic regression on standardised features as a scorer."""
     rows = data.weight > 0
     features, weight = data.features[rows], data.weight[rows]
-    center = np.average(features, axis=0, weights=weight)
-    spread = np.sqrt(np.average((features - center) ** 2, axis=0, weights=weight))
-    scale = np.where(spread <= 1e-12 * np.maximum(1.0, np.abs(center)), 1.0, spread)
+    center, scale = standards(features, weight)
     if data.summed is not None:  # scores of a text were regularized already
         scale = np.where(data.summed, scale / np.sqrt(strength), scale)
     slopes, bias = np.zeros((features.shape[1], data.n_classes)), np.full(data.n_classes, -20.0)

@@ -226,5 +226,3 @@ class DeferralClassifier(DeferralEstimator):
                 "use net='linear' or 'mlp'.",
                 argument="loss",
             )
-        if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
-            raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")

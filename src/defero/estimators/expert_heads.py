@@ -302,3 +302,12 @@ def with_mean_one(weight: FloatArray) -> FloatArray:
     """Return weights with mean 1 over the answers with a positive weight."""
     total = float(weight.sum())
     return weight * (np.count_nonzero(weight) / total) if total > 0 else weight
+
+
+def standards(features: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the weighted mean and standard deviation of each column; 1 for constant columns."""
+    center = np.average(features, axis=0, weights=weight)
+    spread = np.sqrt(np.average((features - center) ** 2, axis=0, weights=weight))
+    # Relative to the mean: rounding errors of a constant column must not become its scale.
+    constant = spread <= 1e-12 * np.maximum(1.0, np.abs(center))
+    return center, np.where(constant, 1.0, spread)

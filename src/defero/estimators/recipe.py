@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from defero.core.errors import InputError
 from defero.core.wording import join_names
 
-Branches = Literal["auto", "one", "heads", "two"]
-Augment = Literal["crop-and-flip", "crop", "none"]
-Precision = Literal["float32", "float64", "bf16-mixed"]
-Resume = Literal["auto", "never"]
-_CHOICES = {"branches": Branches, "augmentation": Augment, "precision": Precision, "resume": Resume}
+_CHOICES = {
+    "branches": ("auto", "one", "heads", "two"),
+    "augmentation": ("crop-and-flip", "crop", "none"),
+    "precision": ("float32", "float64", "bf16-mixed"),
+    "resume": ("auto", "never"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +77,8 @@ class Recipe:
     resume: str = "auto"
 
     def __post_init__(self) -> None:
-        for name, choice in _CHOICES.items():
-            value, options = getattr(self, name), get_args(choice)
+        for name, options in _CHOICES.items():
+            value = getattr(self, name)
             if value not in options and not (name == "precision" and value is None):
                 raise InputError(f"must be one of {join_names(options)}, got {value!r}.", argument=name)
         if not 0 <= self.validation_fraction < 1:

@@ -18,6 +18,7 @@ from defero.estimators.expert_heads import (
     HeadsOption,
     answers_are_few,
     out_of_fold,
+    standards,
     weighted_log_loss,
     with_shrunk_heads,
 )
@@ -62,7 +63,7 @@ def train_network(
         layers.
     """
     generator = torch.Generator().manual_seed(seed)
-    center, scale = _standards(data.features, data.weight)
+    center, scale = standards(data.features, data.weight)
     if data.summed is not None:
         scale = np.where(data.summed, scale / math.sqrt(strength or 1.0), scale)
     linear = net == "linear"
@@ -130,15 +131,6 @@ def _fit_mlp(
             generator=generator,
             on_step=on_step,
         )
-
-
-def _standards(features: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the weighted mean and standard deviation of each column; 1 for constant columns."""
-    center = np.average(features, axis=0, weights=weight)
-    spread = np.sqrt(np.average((features - center) ** 2, axis=0, weights=weight))
-    # Relative to the mean: rounding errors of a constant column must not become its scale.
-    constant = spread <= 1e-12 * np.maximum(1.0, np.abs(center))
-    return center, np.where(constant, 1.0, spread)
 
 
 ENOUGH_ITEMS = 20_000

@@ -16,8 +16,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, 
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.wording import join_names
-from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
-from defero.data.recipes.numbered import NumberedColumns
+from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumberedColumns, NumericColumn
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
 from defero.scorers.raw_columns import RawColumn, RawColumns

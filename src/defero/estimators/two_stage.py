@@ -139,8 +139,6 @@ class TwoStageDeferral(DeferralEstimator):
             raise InputError(
                 Argument("heads", "shrunk"), " replaces ", Argument("expert_model"), "; leave one of them out."
             )
-        if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
-            raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")
 
     def _shrinks(self, data: TrainingData) -> bool:
         """Return whether the experts get shrunk heads."""

@@ -4,20 +4,18 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 import torch
 from scipy.optimize import minimize
-from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.errors import Argument, InputError
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
-from defero.training.optimisers import learning_rate_at
+from defero.training.optimisers import BestSoFar, learning_rate_at
 from defero.training.verdicts import Examples, mean_loss, weighted_loss
 
 
@@ -168,13 +166,6 @@ def held_out_losses(net: DenseNet, loss: DeferralLoss, examples: Examples) -> di
     return {"class": classes, "expert": whole - classes}
 
 
-@dataclass
-class _Best:
-    loss: float = math.inf
-    epoch: int = 0
-    state: dict[str, Tensor] = field(default_factory=dict)
-
-
 class EarlyStopping:
     """Remember each part's weights at its best epoch.
 
@@ -189,16 +180,16 @@ class EarlyStopping:
 
     def __init__(self, *, patience: int) -> None:
         self.patience = patience
-        self.best: dict[str, _Best] = {}
+        self.best: dict[str, BestSoFar] = {}
 
     def watch(self, net: DenseNet, losses: dict[str, float], *, epoch: int) -> bool:
         """Take note of an epoch; return whether to stop."""
         for part, value in losses.items():
-            best = self.best.setdefault(part, _Best())
+            best = self.best.setdefault(part, BestSoFar("loss", self.patience))
             # A part whose patience ran out is settled, however long the other one goes on.
-            if value < best.loss and epoch - best.epoch <= self.patience:
-                state = {name: tensor.clone() for name, tensor in net.state_dict().items() if _belongs(name, part)}
-                self.best[part] = _Best(value, epoch, state)
+            if epoch - best.epoch <= self.patience:
+                state = {name: tensor for name, tensor in net.state_dict().items() if _belongs(name, part)}
+                best.take(value, state, epoch=epoch)
         return all(epoch - best.epoch >= self.patience for best in self.best.values())
 
     def restore(self, net: DenseNet) -> None:

@@ -216,7 +216,7 @@ class _Run:
         return started, n_timed
 
     def _peek(self, tell: Any) -> None:
-        loss = float(self.state.meter.sum) / max(1, self.state.meter.n_items)
+        loss = float(self.state.loss_sum) / max(1, self.state.n_items)
         self.looked_at = time.monotonic()
         if not math.isfinite(loss):
             raise not_finite(self.state.epoch + 1, self.state.settings.learning_rate)

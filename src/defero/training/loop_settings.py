@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
-from defero.core.checks.options import one_of
+from defero.core.checks.options import one_of, whole_number
 from defero.core.errors import InputError
 from defero.core.registry import Registry
 
@@ -12,17 +12,12 @@ OPTIMISERS: Registry[Callable[[Any, "LoopSettings"], Any]] = Registry("optimiser
 """The optimisers by name: functions of the parameters to learn and the settings."""
 OPTIMISERS.register_lazily("sgd", "defero.training.optimisers:sgd")
 OPTIMISERS.register_lazily("adamw", "defero.training.optimisers:adamw")
-Schedule = Literal["one-cycle", "cosine", "constant"]
-Precision = Literal["auto", "32", "bf16-mixed"]
-Compile = Literal["auto", "off", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
-CompilePart = Literal["whole", "trunk"]
-Watch = Literal["loss", "system_accuracy"]
 _CHOICES = {
-    "schedule": Schedule,
-    "precision": Precision,
-    "compile": Compile,
-    "compile_part": CompilePart,
-    "watch": Watch,
+    "schedule": ("one-cycle", "cosine", "constant"),
+    "precision": ("auto", "32", "bf16-mixed"),
+    "compile": ("auto", "off", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"),
+    "compile_part": ("whole", "trunk"),
+    "watch": ("loss", "system_accuracy"),
 }
 
 
@@ -94,11 +89,10 @@ class LoopSettings:
     def __post_init__(self) -> None:
         one_of("optimiser", self.optimiser, OPTIMISERS)
         for name, choice in _CHOICES.items():
-            one_of(name, getattr(self, name), get_args(choice))
+            one_of(name, getattr(self, name), choice)
         for name in ("epochs", "batch_size", "evaluate_every", "patience"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"must be a whole number of at least 1, got {value!r}.", argument=name)
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), least=1)
         for name in ("learning_rate", "momentum", "weight_decay", "save_seconds"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"must be a number of at least 0, got {getattr(self, name)!r}.", argument=name)

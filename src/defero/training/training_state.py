@@ -4,7 +4,7 @@ import math
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -21,6 +21,7 @@ from defero.training.feeds import BatchShare, Feed
 from defero.training.loop_settings import LoopSettings
 from defero.training.machine import Machine
 from defero.training.optimisers import (
+    BestSoFar,
     WeightAverage,
     learning_rate_at,
     make_optimiser,
@@ -33,7 +34,7 @@ FILE = "checkpoint.pt"
 """What `torch.save` writes, and so `Fabric.save`. It is read as tensors and plain values: no code in it is run."""
 _FREE = ("compile", "compile_part", "save_seconds")
 """Settings that do not change the result."""
-_COUNTS = ("epoch", "step", "stopped", "seconds")
+_COUNTS = ("epoch", "step", "n_items", "stopped", "seconds")
 _DAMAGED = (
     ArithmeticError,
     AttributeError,
@@ -90,53 +91,6 @@ def write_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
         raise
 
 
-@dataclass
-class BestSoFar:
-    """The weights at the best value so far of what is watched.
-
-    Attributes
-    ----------
-    watch : "loss" or "system_accuracy"
-        A loss is better when smaller, an accuracy when larger. Equal values keep the earlier epoch.
-    patience : int or None
-    value, epoch : the best value and its epoch, from 1; nan and 0 at first
-    state : the net's state then
-    """
-
-    watch: str
-    patience: int | None
-    value: float = math.nan
-    epoch: int = 0
-    state: dict[str, Tensor] = field(default_factory=dict)
-
-    def take(self, value: float, state: dict[str, Tensor], *, epoch: int) -> bool:
-        """Take note of an epoch; return whether to stop.
-
-        >>> best = BestSoFar("loss", patience=2)
-        >>> [best.take(value, {}, epoch=epoch) for epoch, value in enumerate([3.0, 1.0, 2.0, 1.0], start=1)]
-        [False, False, False, True]
-        >>> best.value, best.epoch
-        (1.0, 2)
-        """
-        if self.epoch == 0 or (value < self.value if self.watch == "loss" else value > self.value):
-            self.value, self.epoch = value, epoch
-            self.state = {name: tensor.clone() for name, tensor in state.items()}
-        return self.patience is not None and epoch - self.epoch >= self.patience
-
-
-class LossMeter:
-    """A running sum of losses over items, on the device."""
-
-    def __init__(self, device: torch.device) -> None:
-        self.sum = torch.zeros((), dtype=torch.float64, device=device)
-        self.n_items = 0
-
-    def add(self, loss_sum: Tensor, n_items: int) -> None:
-        """Add a batch's sum; nothing waits for the device."""
-        self.sum += loss_sum
-        self.n_items += n_items
-
-
 def compiled_parts(net: nn.Module) -> tuple[nn.Module, ...]:
     """Return the trunks of a net with deferral heads; nothing for a net of another make."""
     if not isinstance(net, DeferralNet):
@@ -164,6 +118,8 @@ class TrainingState:
         Epochs that are finished.
     step : int
         Steps done in the present epoch.
+    loss_sum, n_items : tensor, int
+        Of the losses of the present epoch, on the device, and over how many items.
     """
 
     def __init__(
@@ -179,7 +135,7 @@ class TrainingState:
         self._model, self._wrapped = machine.ready(learner, self.optimiser, mode=settings.compile, trunks=trunks)
         self.average = None if settings.ema_decay is None else WeightAverage(self.net, decay=settings.ema_decay)
         self.best = BestSoFar(settings.watch, settings.patience)
-        self.meter = LossMeter(machine.device)
+        self.loss_sum, self.n_items = torch.zeros((), dtype=torch.float64, device=machine.device), 0
         self.epoch, self.step, self.stopped, self.seconds = 0, 0, False, 0.0
 
     @property
@@ -213,14 +169,16 @@ class TrainingState:
         self._wrapped.zero_grad(set_to_none=True)
         if self.average is not None:
             self.average.update(self.steps_done)
-        self.meter.add(loss_sum.detach(), len(batch.labels))
+        self.loss_sum += loss_sum.detach()
+        self.n_items += len(batch.labels)
         self.step += 1
 
     def end_epoch(self) -> float:
         """Return the epoch's mean loss over all processes and be ready for the next epoch."""
-        counted = torch.stack([self.meter.sum, torch.full_like(self.meter.sum, self.meter.n_items)])
+        counted = torch.stack([self.loss_sum, torch.full_like(self.loss_sum, self.n_items)])
         loss_sum, n_items = self.machine.total(counted).tolist()
-        self.epoch, self.step, self.meter = self.epoch + 1, 0, LossMeter(self.machine.device)
+        self.epoch, self.step, self.n_items = self.epoch + 1, 0, 0
+        self.loss_sum.zero_()
         return loss_sum / n_items
 
     def judged_state(self) -> dict[str, Tensor]:
@@ -235,7 +193,7 @@ class TrainingState:
 
     def save(self, path: Path, same: Mapping[str, Any]) -> None:
         """Write a checkpoint, unless the weights are no numbers any more."""
-        if not math.isfinite(float(self.meter.sum)):
+        if not math.isfinite(float(self.loss_sum)):
             raise not_finite(self.epoch + 1, self.settings.learning_rate)
         state = {
             "same": same,
@@ -243,7 +201,7 @@ class TrainingState:
             "optimiser": self.optimiser.state_dict(),
             "average": None if self.average is None else self.average.state(),
             "best": (self.best.value, self.best.epoch, self.best.state),
-            "meter": (self.meter.sum, self.meter.n_items),
+            "loss_sum": self.loss_sum,
             **{name: getattr(self, name) for name in _COUNTS},
         }
         write_checkpoint(path, state)
@@ -260,8 +218,7 @@ class TrainingState:
             self.best.value, self.best.epoch, best = state["best"]
             live = self.net.state_dict()
             self.best.state = {name: torch.empty_like(live[name]).copy_(value) for name, value in best.items()}
-            total, self.meter.n_items = state["meter"]
-            self.meter.sum.copy_(total)
+            self.loss_sum.copy_(state["loss_sum"])
             for name in _COUNTS:
                 setattr(self, name, state[name])
         except InputError:

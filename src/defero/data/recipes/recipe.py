@@ -13,9 +13,17 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
+from defero.data.recipes.columns import (
+    BLANK,
+    FILLED,
+    NEW,
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    learn_categories,
+    learn_numbers,
+)
 from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
-from defero.data.recipes.remarks import FILLED, NEW
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_encoder import TextEncoder
 from defero.data.recipes.text_vectors import VectorColumn

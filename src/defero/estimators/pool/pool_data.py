@@ -102,20 +102,16 @@ class PoolData:
     def of(cls, features: FloatArray, scores: FloatArray, fold: IntArray, recipe: FeatureRecipe | None) -> "PoolData":
         """Take the features apart as the recipe made them; without one every column is a number."""
         d = features.shape[1]
-        categories, texts = [], []
-        for column, start, stop in () if recipe is None else recipe.blocks():
-            if isinstance(column, CategoricalColumn):
-                categories.append((start, stop))
-            elif not isinstance(column, NumericColumn):
-                texts.append((start, stop))
-        taken = {place for first, last in categories for place in range(first, last)}
+        columns = TreeColumns.of(d) if recipe is None else columns_of(recipe)
+        blocks = () if recipe is None else recipe.blocks()
+        texts = [place for column, *place in blocks if not isinstance(column, CategoricalColumn | NumericColumn)]
+        taken = {place for first, last in columns.categories for place in range(first, last)}
         others = np.array([place for place in range(d) if place not in taken], dtype=np.int64)
         spread = features.std(axis=0)
         for first, last in texts:
             spread[first:last] = np.sqrt((spread[first:last] ** 2).mean())
         scale = np.where(spread > 1e-12, 1.0 / np.maximum(spread, 1e-12), 0.0)
-        columns = TreeColumns.of(d) if recipe is None else columns_of(recipe)
-        return cls(features, scores, fold, tuple(categories), others, scale[others], columns, bool(texts))
+        return cls(features, scores, fold, columns.categories, others, scale[others], columns, bool(texts))
 
     @property
     def n_members(self) -> int:
