@@ -3,7 +3,6 @@
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -62,10 +61,6 @@ class AnswerSource(ABC):
     def check_sum(self) -> int:
         """Return a number that sources of the same answers share."""
 
-    def close(self) -> None:
-        """Stop what runs beside the loop."""
-        return
-
 
 class FixedAnswers(AnswerSource):
     """Recorded answers."""
@@ -91,7 +86,7 @@ class FixedAnswers(AnswerSource):
 
 
 class RedrawnAnswers(AnswerSource):
-    """Answers drawn anew for every epoch, in a thread beside the loop, one epoch ahead.
+    """Answers drawn anew for every epoch.
 
     Parameters
     ----------
@@ -104,8 +99,6 @@ class RedrawnAnswers(AnswerSource):
     def __init__(self, draw: Draw, *, seed: int) -> None:
         self._draw = draw
         self._seed = seed
-        self._ahead: dict[int, Future[Verdicts]] = {}
-        self._thread: ThreadPoolExecutor | None = None
 
     def place(self, labels: Tensor) -> None:
         """Take note of the labels and of the device."""
@@ -113,29 +106,13 @@ class RedrawnAnswers(AnswerSource):
         self._labels = labels.cpu().numpy().astype(np.int64)
 
     def at(self, epoch: int) -> Verdicts:
-        """Return the verdicts of an epoch and start on the next."""
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="answers")
-        for wanted in (epoch, epoch + 1):
-            if wanted not in self._ahead:
-                self._ahead[wanted] = self._thread.submit(self._drawn, wanted)
-        verdicts = self._ahead.pop(epoch).result()
-        self._ahead = {wanted: future for wanted, future in self._ahead.items() if wanted > epoch}
-        return verdicts
+        """Draw the verdicts of an epoch."""
+        answers = self._draw(self._labels, np.random.default_rng([self._seed, epoch]))
+        return Verdicts(torch.from_numpy(answers == self._labels[:, None])).to(self._device)
 
     def check_sum(self) -> int:
         """Return the seed; how answers are drawn cannot be looked at."""
         return self._seed
-
-    def close(self) -> None:
-        """End the thread."""
-        if self._thread is not None:
-            self._thread.shutdown(cancel_futures=True)
-        self._thread, self._ahead = None, {}
-
-    def _drawn(self, epoch: int) -> Verdicts:
-        answers = self._draw(self._labels, np.random.default_rng([self._seed, epoch]))
-        return Verdicts(torch.from_numpy(answers == self._labels[:, None])).to(self._device)
 
 
 class RedrawnByClass(AnswerSource):

@@ -116,10 +116,6 @@ class Feed(ABC):
             whole = slice(step * batch_size, min((step + 1) * batch_size, len(self)))
             yield whole, share_of(whole, piece)
 
-    def close(self) -> None:
-        """Stop what the answers run beside the loop."""
-        self.answers.close()
-
 
 def run_of(n_items: int, *, piece: Rank) -> Tensor:
     """Return one process's run of the items in order, filled up with the last one to equal length.

@@ -109,13 +109,8 @@ def fit_deep(
             same = {} if path is None else identity_of(net, loss, train, held_out, settings=settings, seed=seed)
             if path is not None and resume == "auto" and _checkpoint_exists(path, machine):
                 state.load(path, same)
-            try:
-                run = _Run(state, loss, train, held_out, machine, path, same)
-                return run.to_the_end(shown=progress and machine.leads)
-            finally:
-                for feed in (train, held_out):
-                    if feed is not None:
-                        feed.close()
+            run = _Run(state, loss, train, held_out, machine, path, same)
+            return run.to_the_end(shown=progress and machine.leads)
 
 
 def _checkpoint_exists(path: Path, machine: Machine) -> bool:

@@ -45,14 +45,6 @@ class Machine:
             return self.fabric.setup(compiled, optimiser)
         return self.fabric.setup(learner, optimiser)
 
-    def backward(self, value: Tensor) -> None:
-        """Compute gradients, summed up over the processes."""
-        self.fabric.backward(value)
-
-    def clip(self, model: Any, optimiser: Any, max_norm: float) -> None:
-        """Shorten the gradients; a NaN is found by the loop, without waiting for the device here."""
-        self.fabric.clip_gradients(model, optimiser, max_norm=max_norm, error_if_nonfinite=False)
-
     def autocast(self) -> AbstractContextManager[None]:
         """Compute in the settings's precision."""
         return self.fabric.autocast()

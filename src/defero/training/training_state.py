@@ -162,9 +162,10 @@ class TrainingState:
         verdicts = batch.verdicts
         loss_sum = self._model(batch.inputs, batch.labels, verdicts.correct, verdicts.observed, verdicts.expert_idx)
         # The processes' gradients are averaged: times their number, over all items of the batch, it is the mean.
-        self.machine.backward(loss_sum * (self.machine.piece.world / batch.n_together))
-        if self.settings.clip_norm is not None:
-            self.machine.clip(self._model, self._wrapped, self.settings.clip_norm)
+        fabric, clip_norm = self.machine.fabric, self.settings.clip_norm
+        fabric.backward(loss_sum * (self.machine.piece.world / batch.n_together))
+        if clip_norm is not None:  # a NaN is found by the loop, without waiting for the device here
+            fabric.clip_gradients(self._model, self._wrapped, max_norm=clip_norm, error_if_nonfinite=False)
         self._wrapped.step()
         self._wrapped.zero_grad(set_to_none=True)
         if self.average is not None:
