@@ -86,6 +86,7 @@ def parameters_for(estimator: type[BaseEstimator], facts: FitFacts, folder: str 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+E = TypeVar("E", bound="DeferralEstimator")
 
 
 def of_team(method: Callable[Concatenate[T, Any, P], R]) -> Callable[Concatenate[Any, Any, P], R]:
@@ -100,12 +101,10 @@ def of_team(method: Callable[Concatenate[T, Any, P], R]) -> Callable[Concatenate
 
 def _stage_of_team(
     method: Callable[Concatenate[Team, Any, ArrayLike, P], Team],
-) -> Callable[Concatenate["DeferralEstimator", Any, ArrayLike, P], "DeferralEstimator"]:
+) -> Callable[Concatenate[E, Any, ArrayLike, P], E]:
     """Return the same for a method that changes the team: a copy of it is changed, and the estimator returned."""
 
-    def call(
-        estimator: "DeferralEstimator", X: Any, y: ArrayLike, *values: P.args, **options: P.kwargs
-    ) -> "DeferralEstimator":
+    def call(estimator: E, X: Any, y: ArrayLike, *values: P.args, **options: P.kwargs) -> E:
         team = estimator._ready().copy()
         return estimator._adopt(method(team, estimator._checked(X), column_or_1d(y), *values, **options))
 
