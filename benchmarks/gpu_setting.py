@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from defero.nets import DeferralNet, net_by_name
-from defero.training.deep.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
+from defero.training.answer_source import AnswerSource, FixedAnswers, RedrawnAnswers, RedrawnByClass
 from defero.training.verdicts import Verdicts
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool
 

@@ -33,15 +33,14 @@ from benchmarks.plain_loop import plain_rate
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
 from defero.scorers.links import scores_from_logits
-from defero.training.deep.answer_source import FixedAnswers
-from defero.training.deep.evaluate import all_logits, judge
-from defero.training.deep.feeds.device import DeviceFeed
-from defero.training.deep.feeds.pictures import Augmentation
-from defero.training.deep.learner import Learner
-from defero.training.deep.loop import fit_deep
-from defero.training.deep.loop_settings import LoopSettings
-from defero.training.deep.machine import fast_kernels, start_machine
-from defero.training.deep.optimisers import make_optimiser
+from defero.training.answer_source import FixedAnswers
+from defero.training.evaluate import Learner, all_logits, judge
+from defero.training.feeds import DeviceFeed
+from defero.training.loop import fit_deep
+from defero.training.loop_settings import LoopSettings
+from defero.training.machine import fast_kernels, start_machine
+from defero.training.optimisers import make_optimiser
+from defero.training.pictures import Augmentation
 from defero.training.verdicts import Verdicts
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool
 

@@ -21,7 +21,7 @@ COMMANDS = {
     "python -c 'import pandas'": ["-c", "import pandas"],
     "python -c 'import sklearn.ensemble'": ["-c", "import sklearn.ensemble"],
     "python -c 'import defero.study'": ["-c", "import defero.study"],
-    "all that fit imports": ["-c", "import defero.study, defero.estimators.tables.choose_team"],
+    "all that fit imports": ["-c", "import defero.study, defero.estimators.choose_team"],
 }
 EXPERTS = ",".join(f"expert_{j}" for j in range(6))
 FIT = ["-m", "defero", "fit", "cases.csv", "--label", "label", "--experts", EXPERTS, "--out", "model"]

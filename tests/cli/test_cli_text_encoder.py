@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from clinic import run
 
-from defero.data.encoders import libraries
-from defero.data.encoders.cache import VARIABLE
+from defero.data.recipes import text_encoder
 
 FIT = ["--label", "truth", "--experts", "ann,bob", "--text", "note", "--net", "linear"]
 TOPICS = {"sea": ["sail", "wave", "shore", "tide"], "home": ["cook", "stove", "table", "bread"]}
@@ -30,8 +29,8 @@ def desk(tmp_path, monkeypatch):
     module = types.ModuleType("sentence_transformers")
     module.SentenceTransformer = SentenceTransformer
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    monkeypatch.setattr(libraries, "find_spec", lambda name: module if name == "sentence_transformers" else None)
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    text_encoder._model.cache_clear()
+    monkeypatch.setattr(text_encoder, "find_spec", lambda name: module if name == "sentence_transformers" else None)
     rng = np.random.default_rng(0)
     truth = rng.choice(list(TOPICS), size=300)
     frame = pd.DataFrame({"note": [" ".join(rng.choice(TOPICS[topic], size=3)) for topic in truth], "truth": truth})

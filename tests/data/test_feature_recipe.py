@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError, TableError
+from defero.data.recipes.columns import remark_sentences
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.remarks import remark_sentences
 from defero.data.recipes.usual import LARGEST_NUMBER
 from defero.data.tables.formats import first_row
 from defero.data.tables.read import read_chunks, read_frame

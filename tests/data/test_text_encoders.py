@@ -1,27 +1,16 @@
-"""Encoders of texts: found by name, checked, and their vectors cached."""
+"""Encoders of texts: found by name, checked, and each text encoded once."""
 
 import copy
-import multiprocessing
 import pickle
-import sqlite3
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from defero.core.errors import InputError
-from defero.data import TEXT_ENCODERS, TextEncoder, find_encoder
-from defero.data.encoders import libraries
-from defero.data.encoders.cache import VARIABLE, EmbeddingCache, cache_file, text_key
-from defero.data.encoders.find import installed_encoder
-
-
-@pytest.fixture(autouse=True)
-def cache_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
+from defero.data.recipes import text_encoder
+from defero.data.recipes.text_encoder import TextEncoder, find_encoder
 
 
 class Counting:
@@ -35,14 +24,9 @@ class Counting:
         return np.array([[len(text), len(text.split())] for text in texts], dtype=float)
 
 
-def stored(function, name="counting", **options):
-    return TextEncoder(name, function, on_disk=True, **options)
-
-
-@pytest.mark.parametrize("on_disk", [False, True])
-def test_each_text_is_encoded_once(on_disk):
+def test_each_text_is_encoded_once():
     function = Counting()
-    encoder = TextEncoder("counting", function, on_disk=on_disk)
+    encoder = TextEncoder("counting", function)
     first = encoder.encode(["calm sea", "oil", "calm sea", None, "  "])
     again = encoder.encode(["oil", "new one", "calm sea"])
     assert function.texts == ["calm sea", "oil", "new one"]
@@ -51,29 +35,20 @@ def test_each_text_is_encoded_once(on_disk):
     assert again.dtype == np.float32
 
 
-def test_the_next_process_finds_what_is_on_disk_and_another_version_does_not():
-    first, second, third = Counting(), Counting(), Counting()
-    stored(first).encode(["calm sea"])
-    stored(second).encode(["calm sea"])
-    stored(third, version="2").encode(["calm sea"])
-    assert (first.texts, second.texts, third.texts) == (["calm sea"], [], ["calm sea"])
-
-
-def test_nothing_is_written_for_a_function_or_where_the_cache_is_off(cache_folder, monkeypatch):
-    find_encoder(Counting()).encode(["sea"])
-    assert not cache_folder.exists()
-    monkeypatch.setenv(VARIABLE, "off")
+def test_what_is_remembered_is_bounded_and_loses_its_oldest(monkeypatch):
+    monkeypatch.setattr(text_encoder, "MOST_REMEMBERED", 3 * 2 * 4)
     function = Counting()
-    encoder = stored(function)
-    encoder.encode(["sea"])
-    encoder.encode(["sea"])
-    assert cache_file() is None
-    assert function.texts == ["sea"]
+    encoder = TextEncoder("counting", function)
+    assert encoder.encode(["a", "bb", "ccc", "dddd"]).tolist() == [[1, 1], [2, 1], [3, 1], [4, 1]]
+    encoder.encode(["dddd", "bb"])
+    assert len(function.texts) == 4
+    assert encoder.encode(["a"]).tolist() == [[1, 1]]
+    assert len(function.texts) == 5
 
 
 def test_unicode_and_lone_surrogates():
     function = Counting()
-    encoder = stored(function)
+    encoder = TextEncoder("counting", function)
     texts = ["Öl für 2 €", "海は静か", "👩‍🚀", "bad \ud800 half"]
     assert encoder.encode(texts).shape == (4, 2)
     assert function.texts[3] == "bad ? half"
@@ -132,11 +107,9 @@ def test_copies_share_the_model():
     ("name", "facts"),
     [
         ("tfdif", ["'tfdif'", "did you mean 'tfidf'"]),
-        ("all-MiniLM-L6-v3", ["did you mean 'all-MiniLM-L6-v2'"]),
-        ("zzz", ["'zzz'", "tfidf", "owner/name", "folder"]),
+        ("TFIDF", ["did you mean 'tfidf'"]),
         ("./no/such", ["no such folder"]),
         ("/no/such", ["no such folder"]),
-        ("a/b/c", ["'a/b/c'"]),
         ("", ["owner/name"]),
         (3, ["int"]),
     ],
@@ -149,16 +122,15 @@ def test_bad_names(name, facts):
 
 
 def test_a_library_that_is_not_installed(monkeypatch):
-    monkeypatch.setattr(libraries, "find_spec", lambda name: None)
+    monkeypatch.setattr(text_encoder, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install"):
         find_encoder("all-MiniLM-L6-v2")
 
 
-def test_a_folder_without_a_model(tmp_path, monkeypatch):
-    monkeypatch.setattr(libraries, "find_spec", lambda name: object())
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"modules\.json"):
-        find_encoder(tmp_path / "empty")
+@pytest.fixture(autouse=True)
+def models():
+    """Forget which models were loaded."""
+    text_encoder._model.cache_clear()
 
 
 @pytest.fixture
@@ -178,16 +150,16 @@ def library(monkeypatch):
     module = types.ModuleType("sentence_transformers")
     module.SentenceTransformer = SentenceTransformer
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    monkeypatch.setattr(libraries, "find_spec", lambda name: module if name == "sentence_transformers" else None)
+    monkeypatch.setattr(text_encoder, "find_spec", lambda name: module if name == "sentence_transformers" else None)
     return calls
 
 
 def test_a_model_is_loaded_at_its_first_new_text_and_runs_no_code_of_its_own(library):
     encoder = find_encoder("owner/small")
-    assert (encoder.name, encoder.kind, library) == ("owner/small", "model", [])
+    assert (encoder.name, library) == ("owner/small", [])
     assert encoder.encode(["sea", "oil"]).tolist() == [[3, 1], [3, 1]]
     assert library == [("owner/small", False)]
-    find_encoder("owner/small").encode(["oil"])  # from the cache
+    find_encoder("owner/small").encode(["oil"])  # a model is loaded once
     assert len(library) == 1
 
 
@@ -196,16 +168,13 @@ def test_a_model_that_does_not_exist_gives_one_sentence(library):
         find_encoder("nobody/small").encode(["sea"])
 
 
-def test_a_folder_is_known_by_its_files_not_by_its_place(library, tmp_path):
-    folders = [tmp_path / "one" / "small", tmp_path / "two" / "small", tmp_path / "three" / "small"]
-    for folder, weights in zip(folders, (b"1", b"1", b"2"), strict=True):
-        folder.mkdir(parents=True)
-        (folder / "modules.json").write_text("[]")
-        (folder / "model.safetensors").write_bytes(weights)
-    first, same, other = (find_encoder(folder) for folder in folders)
-    assert first.name == "small"
-    assert first.version == same.version != other.version
-    assert str(tmp_path) not in repr(first.name + first.version)
+def test_a_folder_is_called_by_its_name_not_by_its_place(library, tmp_path):
+    folder = tmp_path / "one" / "small"
+    folder.mkdir(parents=True)
+    encoder = find_encoder(folder)
+    assert encoder.name == "small"
+    assert encoder.encode(["sea"]).tolist() == [[3, 1]]
+    assert library == [(str(folder), False)]
 
 
 def test_an_encoder_goes_to_another_process(library):
@@ -229,74 +198,5 @@ def test_fastembed_is_used_where_it_is_installed(monkeypatch):
     module = types.ModuleType("fastembed")
     module.TextEmbedding = TextEmbedding
     monkeypatch.setitem(sys.modules, "fastembed", module)
-    monkeypatch.setattr(libraries, "find_spec", lambda name: module if name == "fastembed" else None)
+    monkeypatch.setattr(text_encoder, "find_spec", lambda name: module if name == "fastembed" else None)
     assert find_encoder("all-MiniLM-L6-v2").encode(["sea"]).tolist() == [[38, 3]]
-    with pytest.raises(InputError, match="sentence-transformers reads"):
-        find_encoder(Path(__file__).parent)
-
-
-def test_a_saved_name_finds_encoders_of_installed_packages_alone(library, monkeypatch):
-    monkeypatch.setattr(TEXT_ENCODERS, "_values", {"ours": lambda: TextEncoder("ours", Counting(), kind="package")})
-    monkeypatch.setattr(TEXT_ENCODERS, "_asked_others", True)
-    assert installed_encoder("ours").name == find_encoder("ours").name == "ours"
-    for name in ("all-MiniLM-L6-v2", "owner/small", ".", "/", "tfidf"):
-        assert installed_encoder(name) is None
-    assert library == []
-
-
-def test_a_damaged_file_is_begun_anew(cache_folder):
-    cache_folder.mkdir()
-    (cache_folder / "embeddings.sqlite").write_bytes(b"no database" * 500)
-    function = Counting()
-    stored(function).encode(["sea"])
-    stored(function).encode(["sea"])
-    assert function.texts == ["sea"]
-
-
-def test_a_damaged_vector_is_computed_again(cache_folder):
-    function = Counting()
-    stored(function).encode(["sea", "oil"])
-    with sqlite3.connect(cache_folder / "embeddings.sqlite") as database:
-        key = text_key(stored(function)._identity, "sea")
-        database.execute("UPDATE vectors SET data = ? WHERE key = ?", (b"\x00" * 8, key))
-    assert stored(function).encode(["sea", "oil"]).tolist() == [[3, 1], [3, 1]]
-    assert function.texts == ["sea", "oil", "sea"]
-
-
-def test_the_file_is_bounded_and_loses_its_oldest(tmp_path):
-    cache = EmbeddingCache(tmp_path / "small.sqlite", most_bytes=100_000)
-    for number in range(40):
-        cache.put({text_key("e", f"{number}-{k}"): np.full(64, number, dtype=np.float32) for k in range(20)})
-    assert (tmp_path / "small.sqlite").stat().st_size < 300_000
-    assert not cache.get([text_key("e", "0-0")])
-    assert cache.get([text_key("e", "39-0")])
-
-
-def test_only_the_user_may_read_the_file(cache_folder):
-    stored(Counting()).encode(["sea"])
-    assert (cache_folder / "embeddings.sqlite").stat().st_mode & 0o077 == 0
-
-
-def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "file"))
-    with pytest.warns(UserWarning, match="cannot be kept"):
-        assert stored(Counting()).encode(["sea"]).tolist() == [[3, 1]]
-
-
-def _write_many(path, start):
-    cache = EmbeddingCache(Path(path))
-    for number in range(start, start + 40):
-        cache.put({text_key("e", str(number)): np.array([number], dtype=np.float32)})
-
-
-def test_two_processes_write_together(tmp_path):
-    path = tmp_path / "both.sqlite"
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_write_many, args=(str(path), start)) for start in (0, 40)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(60)
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    assert len(EmbeddingCache(path).get([text_key("e", str(number)) for number in range(80)])) == 80

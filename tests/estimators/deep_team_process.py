@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from tiny_pictures import Pooled, pictures, small_team
 
-from defero.training.deep.loop import _Run
-from defero.training.deep.run.training_state import TrainingState
+from defero.training.loop import _Run
+from defero.training.training_state import TrainingState
 
 LAST_CHECKPOINT, DEATH = 7, 9  # steps done; an epoch has five
 

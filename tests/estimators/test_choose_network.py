@@ -12,10 +12,16 @@ from sklearn.preprocessing import StandardScaler
 from defero import DeferralClassifier, Recipe
 from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.core.splits import sample_rows
+from defero.estimators import surrogate_fit as room
 from defero.estimators.expert_heads import fold_of_items
-from defero.estimators.networks import choose_network as room
-from defero.estimators.networks.choose_network import STRENGTHS, Choice, choose_network, enough_items
-from defero.estimators.networks.network_fit import NetworkOptions, train_network
+from defero.estimators.surrogate_fit import (
+    STRENGTHS,
+    ChosenNetwork,
+    NetworkOptions,
+    choose_network,
+    enough_items,
+    train_network,
+)
 from defero.losses import DeferralLoss
 
 X, Y, M = crowd(n_features=12)
@@ -27,7 +33,8 @@ TWO_LOGITS = 2.0
 
 
 def chosen(classes=CLASSES, *, loss=DECOUPLED, net="linear", weight_decay=None, options=OPTIONS):
-    return choose_network(classes, loss, options, net=net, weight_decay=weight_decay, seed=0)
+    options = replace(options, recipe=replace(options.recipe, weight_decay=weight_decay))
+    return choose_network(classes, loss, options, net=net, seed=0)
 
 
 def oracle_proba(strength, weight):
@@ -92,8 +99,9 @@ def test_of_one_vs_all_the_temperature_is_left_alone():
 def test_a_penalty_that_is_given_is_taken():
     found = chosen(weight_decay=0.5)
     assert found.strength is None
-    trained = found.train(CLASSES, DECOUPLED, OPTIONS, weight_decay=0.5, seed=0)
-    by_hand = train_network(CLASSES, DECOUPLED, OPTIONS, net="linear", weight_decay=0.5, seed=0)
+    options = NetworkOptions(Recipe(weight_decay=0.5), device="cpu")
+    trained = found.train(CLASSES, DECOUPLED, options, seed=0)
+    by_hand = train_network(CLASSES, DECOUPLED, options, net="linear", seed=0)
     assert np.array_equal(trained.score(X).class_proba, by_hand.tempered(found.temperature).score(X).class_proba)
 
 
@@ -109,10 +117,8 @@ def test_auto_takes_what_predicts_better():
 
 
 def test_a_temperature_divides_the_class_logits():
-    plain = Choice("linear", 4.0, 1.0, np.empty((0, 0)), 0.0)
-    one, two = (
-        replace(plain, temperature=t).train(CLASSES, DECOUPLED, OPTIONS, weight_decay=None, seed=0) for t in (1.0, 2.0)
-    )
+    plain = ChosenNetwork("linear", 4.0, 1.0, np.empty((0, 0)), 0.0)
+    one, two = (replace(plain, temperature=t).train(CLASSES, DECOUPLED, OPTIONS, seed=0) for t in (1.0, 2.0))
     odds = [np.log(scorer.score(X).class_proba) @ [1, -1] for scorer in (one, two)]
     np.testing.assert_allclose(odds[1], odds[0] / 2)
 
@@ -122,9 +128,7 @@ def test_summed_columns_are_a_ridge_on_rescaled_ones(strength):
     """Exact: penalised sqrt(s) times less is a logistic regression on columns sqrt(s) times as large."""
     summed = np.arange(12) < 3
     data = replace(CLASSES, summed=summed)
-    scorer = Choice("linear", strength, 1.0, np.empty((0, 0)), 0.0).train(
-        data, DECOUPLED, OPTIONS, weight_decay=None, seed=0
-    )
+    scorer = ChosenNetwork("linear", strength, 1.0, np.empty((0, 0)), 0.0).train(data, DECOUPLED, OPTIONS, seed=0)
     columns = StandardScaler().fit_transform(X) * np.where(summed, np.sqrt(strength), 1.0)
     oracle = LogisticRegression(C=TWO_LOGITS / strength, tol=1e-10, max_iter=5_000).fit(columns, Y)
     np.testing.assert_allclose(scorer.score(X).class_proba, oracle.predict_proba(columns), atol=2e-4)
@@ -137,9 +141,8 @@ def test_columns_that_are_not_summed_change_nothing():
             DECOUPLED,
             OPTIONS,
             net="linear",
-            weight_decay=0.1,
             seed=0,
-            summed_strength=64.0,
+            strength=64.0,
         ).score(X)
         for summed in (None, np.zeros(12, bool))
     )
@@ -157,8 +160,8 @@ def test_of_many_items_enough_are_drawn(monkeypatch):
 @pytest.fixture
 def warm(monkeypatch):
     """Have a linear network with a temperature of 2 chosen, whatever the data say."""
-    choice = Choice("linear", 16.0, 2.0, np.full((len(Y), 2), 0.5), 0.0)
-    monkeypatch.setattr("defero.estimators.networks.surrogate_fit.choose_network", lambda *_, **__: choice)
+    choice = ChosenNetwork("linear", 16.0, 2.0, np.full((len(Y), 2), 0.5), 0.0)
+    monkeypatch.setattr("defero.estimators.surrogate_fit.choose_network", lambda *_, **__: choice)
 
 
 def both(loss):

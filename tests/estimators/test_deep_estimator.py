@@ -166,7 +166,7 @@ def files_of(folder, pixels):
 
 @pytest.mark.parametrize("limit", [1 << 31, 0])
 def test_pictures_in_files_are_read_once_or_again_and_again(tmp_path, monkeypatch, limit):
-    from defero.estimators.networks import deep_fit
+    from defero.estimators import deep_fit
 
     monkeypatch.setattr(deep_fit, "IN_MEMORY", limit)
     if limit == 0:  # processes that read are tested with the feed
@@ -187,7 +187,7 @@ def test_pictures_in_files_are_read_once_or_again_and_again(tmp_path, monkeypatc
 
 
 def test_groups_stay_together(monkeypatch):
-    from defero.estimators.networks import deep_fit
+    from defero.estimators import deep_fit
 
     seen, real = [], deep_fit.with_deep_population
     monkeypatch.setattr(deep_fit, "with_deep_population", lambda *given: seen.append(given[2]) or real(*given))
@@ -248,9 +248,9 @@ def test_one_group_is_learned_from_and_none_is_held_out():
     [((32, 32, 3), 50_000, 512), ((224, 224, 3), 50_000, 64), ((100,), 50_000, 512), ((8, 8, 3), 200, 16)],
 )
 def test_a_batch_of_large_pictures_is_smaller(shape, n_items, batch_size):
-    from defero.estimators.networks.deep_fit import _loop_settings
+    from defero.estimators.deep_fit import _loop_settings
 
-    options = small_team(batch_size=None)._deep_options()
+    options = small_team(batch_size=None)._options()
     assert _loop_settings(options, "wrn-28-4", n_items=n_items, shape=shape).batch_size == batch_size
 
 
@@ -300,7 +300,7 @@ def test_small_nets_do_not_load_the_deep_loop():
         "import sys, numpy as np\n"
         "from defero import DeferralClassifier, Recipe\n"
         "DeferralClassifier('mlp', recipe=Recipe(max_epochs=1)).fit(np.eye(40), np.arange(40) % 2)\n"
-        "print([name for name in ('lightning_fabric', 'defero.training.deep.loop', 'onnx') if name in sys.modules])"
+        "print([name for name in ('lightning_fabric', 'defero.training.loop', 'onnx') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from deep_team_process import LAST_CHECKPOINT, teams, weights
 from tiny_pictures import pictures
 
-from defero.training.deep.run.checkpoint import FILE, read_checkpoint
+from defero.training.training_state import FILE
 
 pytestmark = pytest.mark.slow  # the loop itself is killed and shared in tests/training
 
@@ -21,7 +22,7 @@ X, Y, M = pictures()
 def test_killed_and_fitted_again_a_team_is_the_one_that_was_never_stopped(tmp_path):
     died = subprocess.run([sys.executable, SCRIPT, "kill", str(tmp_path / "killed")], capture_output=True, text=True)
     assert died.returncode == -signal.SIGKILL, died.stderr
-    _, facts = read_checkpoint(tmp_path / "killed" / "wrn" / FILE)
+    facts = torch.load(tmp_path / "killed" / "wrn" / FILE)
     assert 5 * facts["epoch"] + facts["step"] == LAST_CHECKPOINT
     again, never = (teams(tmp_path / name)["wrn"].fit(X, Y, experts=M) for name in ("killed", "never"))
     for name, tensor in weights(never).items():

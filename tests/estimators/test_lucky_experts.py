@@ -7,8 +7,7 @@ import pytest
 
 from defero import DeferralClassifier
 from defero.core.answers import Answers
-from defero.estimators.tables.expert_stack import _choose_stages
-from defero.estimators.tables.stack_weights import answer_log_loss, held_out_sums, share_by_gain, with_share
+from defero.estimators.expert_stack import _choose_stages, answer_log_loss, held_out_sums, share_by_gain, with_share
 from defero.estimators.training_data import TrainingData
 
 N, J, SKILL = 200, 3, 0.7

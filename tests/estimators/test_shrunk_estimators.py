@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from defero import DeferralClassifier, InputError, Recipe, Team, TwoStageDeferral
-from defero.estimators.networks.network_fit import NetworkOptions, train_network
+from defero.estimators.surrogate_fit import NetworkOptions, train_network
 from defero.losses import DeferralLoss
 from defero.scorers.team import TeamScorer
 
@@ -52,9 +52,7 @@ def test_without_experts_it_is_a_plain_classifier(build, options):
 def test_own_heads_are_those_of_one_network():
     team = linear(heads="separate").fit(X, Y, experts=M)
     options = NetworkOptions(Recipe())
-    network = train_network(
-        lesson_of(X, Y, M), DeferralLoss("decoupled"), options, net="linear", weight_decay=None, seed=0
-    )
+    network = train_network(lesson_of(X, Y, M), DeferralLoss("decoupled"), options, net="linear", seed=0)
     scores = network.score(FRESH)
     assert np.array_equal(team.predict_expert_proba(FRESH), scores.expert_proba)
     assert np.array_equal(team.predict_proba(FRESH), scores.class_proba)

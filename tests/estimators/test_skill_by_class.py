@@ -8,7 +8,7 @@ from benchmarks.tables import plain
 from benchmarks.tables.sets.skill_by_class import draw
 
 from defero import DeferralClassifier, InputError, Team
-from defero.estimators.tables.stack_weights import share_by_gain
+from defero.estimators.expert_stack import share_by_gain
 
 
 @pytest.fixture(scope="module", params=[(300, 8, 2, 50), (800, 5, 3, 800)], ids=["few", "many"])

@@ -16,16 +16,12 @@ from defero import (
     TwoStageDeferral,
     read_cases,
 )
-from defero.data import TEXT_ENCODERS, FeatureRecipe, TextEncoder, find_encoder
-from defero.data.encoders.cache import VARIABLE
+from defero.data import FeatureRecipe
+from defero.data.recipes import text_encoder as encoders
+from defero.data.recipes.text_encoder import TextEncoder, find_encoder
 
 SEA, HOME = ["sail", "wave", "shore", "tide"], ["cook", "stove", "table", "bread"]
 WORDS = SEA + HOME
-
-
-@pytest.fixture(autouse=True)
-def cache_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
 
 
 def topics(texts):
@@ -97,29 +93,18 @@ def test_a_model_of_plain_columns_needs_no_encoder(tmp_path):
 
 
 def test_a_folder_names_its_encoder_and_never_loads_one(tmp_path, monkeypatch):
-    fitted(TextEncoder("owner/small", topics, kind="model")).save(tmp_path / "model")
-    monkeypatch.setattr("defero.data.encoders.find.model_encoder", None)  # would raise if it were called
-    monkeypatch.setattr("defero.data.encoders.find.folder_encoder", None)
+    fitted(TextEncoder("owner/small", topics)).save(tmp_path / "model")
+    monkeypatch.setattr(encoders, "_named", None)  # would raise if it were called
     router = Team.load(tmp_path / "model")
     with pytest.raises(InputError, match="text_encoder='owner/small'"):
         router.scores(desk(5)[0])
 
 
-def test_an_encoder_of_an_installed_package_is_found_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(TEXT_ENCODERS, "_values", {"topics": lambda: TextEncoder("topics", topics, kind="package")})
-    monkeypatch.setattr(TEXT_ENCODERS, "_asked_others", True)
-    team = fitted("topics")
-    team.save(tmp_path / "model")
-    new = desk(20, seed=2)[0]
-    assert (Team.load(tmp_path / "model").predict(new) == team.predict(new)).all()
-    assert DeferralClassifier.load(tmp_path / "model").text_encoder == "topics"
-
-
 def test_the_folder_holds_no_text_and_no_path(tmp_path):
-    fitted(TextEncoder("small", topics, kind="folder", version="abc")).save(tmp_path / "model")
+    fitted(TextEncoder("small", topics)).save(tmp_path / "model")
     manifest = (tmp_path / "model" / "model.json").read_text()
     column = next(one for one in json.loads(manifest)["recipe"]["columns"] if one["name"] == "note")
-    assert (column["kind"], column["encoder"], column["version"], column["width"]) == ("embedding", "small", "abc", 3)
+    assert (column["kind"], column["encoder"], column["width"]) == ("embedding", "small", 3)
     assert "source" not in column
     assert not any(word in manifest for word in WORDS)
     assert str(tmp_path) not in manifest

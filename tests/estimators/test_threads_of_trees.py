@@ -5,8 +5,8 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from defero.estimators.tables import boosting
-from defero.estimators.tables.boosting import TreeSize, boost
+from defero.estimators import boosting
+from defero.estimators.boosting import TreeSize, boost
 
 
 def _openmp_threads() -> set[int]:

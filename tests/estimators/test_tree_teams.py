@@ -10,9 +10,9 @@ import pytest
 
 from defero import DeferralClassifier, InputError, Team
 from defero.core.scores import Scores
-from defero.estimators.tables.boosting import TreeSize, boost, first_trees, predict_stages
-from defero.estimators.tables.choose_team import Candidate, _Learned, held_out_values, in_order, n_folds
-from defero.estimators.tables.class_models import ClassModel, class_blend
+from defero.estimators.boosting import TreeSize, boost, first_trees, predict_stages
+from defero.estimators.choose_team import Candidate, _Learned, held_out_values, in_order, n_folds
+from defero.estimators.class_models import ClassModel, class_blend
 from defero.estimators.training_data import TrainingData, coded_experts, no_answers
 from defero.scorers.blend import BlendScorer
 
@@ -258,7 +258,7 @@ def test_a_number_far_outside_is_bounded_by_the_accuracy_across_folds(team):
 
 
 def test_a_sample_is_said(monkeypatch):
-    monkeypatch.setattr("defero.estimators.tables.choose_team.MOST_ITEMS", 100)
+    monkeypatch.setattr("defero.estimators.choose_team.MOST_ITEMS", 100)
     frame, labels, answers = clinic(150)
     team = DeferralClassifier("trees", heads="shrunk").fit(frame, labels, experts=answers)
     assert "100 of 150 cases" in team.team_.facts.choice

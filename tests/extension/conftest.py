@@ -4,7 +4,6 @@ import importlib
 
 import pytest
 
-from defero.data import TEXT_ENCODERS
 from defero.decide.panels import TARGETS
 from defero.decide.votes import VOTES
 from defero.losses import LOSSES
@@ -12,7 +11,7 @@ from defero.losses import LOSSES
 
 @pytest.fixture(autouse=True)
 def registries(monkeypatch):
-    for registry in (LOSSES, VOTES, TARGETS, TEXT_ENCODERS):
+    for registry in (LOSSES, VOTES, TARGETS):
         monkeypatch.setattr(registry, "_values", dict(registry._values))
         monkeypatch.setattr(registry, "_lazy", dict(registry._lazy))
         monkeypatch.setattr(registry, "_asked_others", False)

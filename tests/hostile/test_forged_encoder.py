@@ -65,13 +65,11 @@ def test_each_ill_typed_value_ends_in_one_sentence(saved):
                 assert "\n" not in str(error)  # noqa: PT017 - values that are taken are fine too
 
 
-@pytest.mark.parametrize("origin", ["package", "model", "folder", "function", "other"])
 @pytest.mark.parametrize("name", ["owner/name", "all-MiniLM-L6-v2", ".", "/", "../model", "tfidf", "os.system"])
-def test_a_name_in_a_folder_loads_nothing(saved, monkeypatch, origin, name):
+def test_a_name_in_a_folder_loads_nothing(saved, monkeypatch, name):
     folder, manifest = saved
-    for loader in ("model_encoder", "folder_encoder"):
-        monkeypatch.setattr(f"defero.data.encoders.find.{loader}", lambda given: pytest.fail(f"{given} was loaded"))
-    seal(folder, put(put(manifest, (*COLUMN, "origin"), origin), (*COLUMN, "encoder"), name))
+    monkeypatch.setattr("defero.data.recipes.text_encoder._named", lambda given: pytest.fail(f"{given} was loaded"))
+    seal(folder, put(manifest, (*COLUMN, "encoder"), name))
     router = Team.load(folder)
     with pytest.raises(InputError) as error:
         router.scores(pd.DataFrame({"note": ["a"]}))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss, asymmetric_loss, decoupled_loss, moe_loss, ova_loss, softmax_loss
 from defero.losses.batch import check_batch
-from defero.training.mini_batch import SEPARABLE
+from defero.training.dense import SEPARABLE
 
 NAMES = ["softmax", "ova", "decoupled", "asymmetric", "moe"]
 every_loss = pytest.mark.parametrize("name", NAMES)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from defero import InputError
-from defero.estimators.tables.boosting import TreeSize, boost, forest_of
+from defero.estimators.boosting import TreeSize, boost, forest_of
 from defero.scorers.forest import Forest, join_forests, mean_forest
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from defero import InputError
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.estimators.tables.tree_columns import columns_of
+from defero.estimators.training_data import columns_of
 from defero.scorers.tree_columns import TreeColumns
 
 FRAME = pd.DataFrame({"age": [30.0, None, 50.0, 70.0], "site": ["a", "b", "a", None], "size": [1.0, 2.0, 3.0, 4.0]})

@@ -11,7 +11,7 @@ from wedge_study import CONSISTENT, FEES, ONE_EXPERT, digits_clones, study, stud
 
 from defero.data.model_folder import library_versions
 from defero.datasets import wedge_with_fees
-from defero.training.mini_batch import SEPARABLE
+from defero.training.dense import SEPARABLE
 
 pytestmark = pytest.mark.slow
 SEEDS = range(5)

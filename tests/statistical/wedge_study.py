@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-import defero.estimators.networks.surrogate_fit as surrogate_fit
+import defero.estimators.surrogate_fit as surrogate_fit
 from defero import DeferralClassifier
 from defero.datasets import digits_team, wedge
 from defero.losses import DeferralLoss

@@ -8,11 +8,11 @@ from torch import nn
 
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
-from defero.training.deep.answer_source import FixedAnswers, RedrawnAnswers
-from defero.training.deep.feeds.device import DeviceFeed
-from defero.training.deep.feeds.pictures import Augmentation
-from defero.training.deep.loop import DeepFit, fit_deep
-from defero.training.deep.loop_settings import LoopSettings
+from defero.training.answer_source import FixedAnswers, RedrawnAnswers
+from defero.training.feeds import DeviceFeed
+from defero.training.loop import DeepFit, fit_deep
+from defero.training.loop_settings import LoopSettings
+from defero.training.pictures import Augmentation
 from defero.training.verdicts import Verdicts
 
 K, J = 3, 2

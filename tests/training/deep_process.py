@@ -13,8 +13,8 @@ import torch
 from deep_cases import SETTINGS, fitted, small_net
 from safetensors.torch import save_file
 
-from defero.training.deep.loop import _Run
-from defero.training.deep.run.training_state import TrainingState
+from defero.training.loop import _Run
+from defero.training.training_state import TrainingState
 
 LAST_CHECKPOINT, DEATH = 4, 6  # steps done; an epoch has three
 

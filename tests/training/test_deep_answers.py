@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from defero.core.errors import InputError
-from defero.training.deep.answer_source import FixedAnswers, RedrawnAnswers, RedrawnByClass
+from defero.training.answer_source import FixedAnswers, RedrawnAnswers, RedrawnByClass
 from defero.training.verdicts import Verdicts
 
 
@@ -35,10 +35,6 @@ def test_redrawn_answers_differ_by_epoch_and_come_again():
     assert torch.equal(second.at(0).correct, epochs[0])
     slow = guesses(labels.numpy(), np.random.default_rng([1, 2])) == labels.numpy()[:, None]
     np.testing.assert_array_equal(epochs[2].numpy(), slow)
-    first.close()
-    second.close()
-    assert torch.equal(first.at(1).correct, epochs[1])
-    first.close()
 
 
 def test_an_error_of_the_draw_reaches_the_loop():
@@ -49,7 +45,6 @@ def test_an_error_of_the_draw_reaches_the_loop():
     source.place(torch.zeros(2, dtype=torch.long))
     with pytest.raises(ValueError, match="no such expert"):
         source.at(0)
-    source.close()
 
 
 def test_drawn_by_class_follows_its_table():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
-from defero.training.deep.feeds.pictures import Augmentation, Normalised, colours, cropped, draw_crops
+from defero.training.pictures import Augmentation, Normalised, colours, cropped, draw_crops
 
 
 def slow_crop(picture, *, down, right, mirrored, pad, square, paint):

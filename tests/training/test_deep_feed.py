@@ -10,11 +10,9 @@ from PIL import Image
 
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
-from defero.training.deep.answer_source import FixedAnswers
-from defero.training.deep.feeds.device import DeviceFeed
-from defero.training.deep.feeds.disk import DiskFeed
-from defero.training.deep.feeds.feed import Piece, run_of, share_of
-from defero.training.deep.feeds.pictures import Augmentation
+from defero.training.answer_source import FixedAnswers
+from defero.training.feeds import DeviceFeed, DiskFeed, Rank, run_of, share_of
+from defero.training.pictures import Augmentation
 from defero.training.verdicts import Verdicts
 
 CPU = torch.device("cpu")
@@ -47,10 +45,10 @@ def test_an_epoch_has_every_item_once(n_items, batch_size, drop_last, epoch):
 @given(st.integers(2, 30), st.integers(0, 4), st.integers(1, 4))
 def test_processes_share_a_batch_without_rest(n_items, start, world):
     whole = slice(start, start + n_items)
-    shares = [share_of(whole, Piece(rank, world)) for rank in range(world)]
+    shares = [share_of(whole, Rank(rank, world)) for rank in range(world)]
     assert [place for s in shares for place in range(s.start, s.stop)] == list(range(start, start + n_items))
     assert max(s.stop - s.start for s in shares) - min(s.stop - s.start for s in shares) <= 1
-    runs = torch.cat([run_of(n_items, piece=Piece(rank, world)) for rank in range(world)])
+    runs = torch.cat([run_of(n_items, piece=Rank(rank, world)) for rank in range(world)])
     assert runs[:n_items].tolist() == list(range(n_items))
 
 
@@ -58,7 +56,7 @@ def test_shares_are_those_of_one_process_crops_included():
     one = feed()
     one.place(CPU)
     whole = list(one.batches(1, batch_size=16, drop_last=True))
-    parts = [list(one.batches(1, batch_size=16, drop_last=True, piece=Piece(rank, 2))) for rank in (0, 1)]
+    parts = [list(one.batches(1, batch_size=16, drop_last=True, piece=Rank(rank, 2))) for rank in (0, 1)]
     for batch, first, second in zip(whole, *parts, strict=True):
         assert torch.equal(batch.inputs, torch.cat([first.inputs, second.inputs]))
         assert torch.equal(batch.labels, torch.cat([first.labels, second.labels]))
@@ -123,7 +121,7 @@ def test_workers_change_nothing_and_neither_do_processes(folder):
     alone = list(on_disk(folder, augmentation=change).batches(1, batch_size=6, drop_last=True))
     helped = list(on_disk(folder, augmentation=change, workers=1).batches(1, batch_size=6, drop_last=True))
     shares = [
-        list(on_disk(folder, augmentation=change).batches(1, batch_size=6, drop_last=True, piece=Piece(rank, 2)))
+        list(on_disk(folder, augmentation=change).batches(1, batch_size=6, drop_last=True, piece=Rank(rank, 2)))
         for rank in (0, 1)
     ]
     for batch, other, first, second in zip(alone, helped, *shares, strict=True):
@@ -156,7 +154,7 @@ def test_what_does_not_fit_is_told(folder):
     with pytest.raises(InputError, match="files must be one per label, at least one, got 1 for 12 labels"):
         DiskFeed(PictureFiles(["a"], (8, 8)), labels, answers, seed=0)
     with pytest.raises(InputError, match="batch_size must be at least 2, an item for each process, got 1"):
-        next(iter(numbered(9).batches(0, batch_size=1, drop_last=True, piece=Piece(0, 2))))
+        next(iter(numbered(9).batches(0, batch_size=1, drop_last=True, piece=Rank(0, 2))))
 
 
 @pytest.mark.parametrize("workers", [0, 1])

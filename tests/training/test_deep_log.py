@@ -7,14 +7,13 @@ import types
 
 import pytest
 
-from defero.training.deep.run.watch import EpochLine, Journal, read_log
-from defero.training.progress import training_bar
+from defero.training.progress import EpochLine, TrainingLog, progress_bar, read_log
 
 LINES = [EpochLine(epoch=number, loss=1 / number, ece=0.1) for number in (1, 2, 3)]
 
 
 def test_lines_come_back(tmp_path):
-    journal = Journal(tmp_path)
+    journal = TrainingLog(tmp_path)
     for line in LINES:
         journal.write(line)
     journal.close()
@@ -27,25 +26,25 @@ def test_lines_come_back(tmp_path):
 
 
 def test_a_resumed_run_drops_what_it_does_again(tmp_path):
-    journal = Journal(tmp_path)
+    journal = TrainingLog(tmp_path)
     for line in LINES:
         journal.write(line)
     with (tmp_path / "log.jsonl").open("a") as file:
         file.write('{"epoch": 4, "lo')
-    journal = Journal(tmp_path, keep=2)
+    journal = TrainingLog(tmp_path, keep=2)
     journal.write(EpochLine(epoch=3, loss=9.0))
     assert [line.loss for line in read_log(tmp_path / "log.jsonl")] == [1.0, 0.5, 9.0]
     assert [line.epoch for line in journal.lines] == [1, 2, 3]
 
 
 def test_a_new_run_starts_a_new_log(tmp_path):
-    Journal(tmp_path).write(LINES[0])
-    Journal(tmp_path).write(LINES[1])
+    TrainingLog(tmp_path).write(LINES[0])
+    TrainingLog(tmp_path).write(LINES[1])
     assert [line.epoch for line in read_log(tmp_path / "log.jsonl")] == [2]
 
 
 def test_without_a_folder_nothing_is_written():
-    journal = Journal(None)
+    journal = TrainingLog(None)
     journal.write(LINES[0])
     assert journal.lines == LINES[:1]
 
@@ -66,7 +65,7 @@ def test_tensor_board_hears_of_what_was_measured(monkeypatch, tmp_path):
     board = types.ModuleType("torch.utils.tensorboard")
     board.SummaryWriter = Writer
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", board)
-    journal = Journal(tmp_path)
+    journal = TrainingLog(tmp_path)
     journal.write(LINES[1])
     journal.close()
     assert heard == [str(tmp_path / "tensorboard"), ("loss", 0.5, 2), ("ece", 0.1, 2), "closed"]
@@ -74,9 +73,9 @@ def test_tensor_board_hears_of_what_was_measured(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("shown", [True, False])
 def test_the_bar_tells_its_news_on_stderr(shown, capsys):
-    with training_bar(10, done=3, shown=shown) as tell:
-        tell(4, loss=0.5, images_per_second=45_000.0)
-        tell(5, system_accuracy=0.9, ece=0.01)
+    with progress_bar(10, what="training", done=3, shown=shown) as tell:
+        tell(0.5, steps=4, images_per_second=45_000.0)
+        tell(steps=5, system_accuracy=0.9, ece=0.01)
     out, err = capsys.readouterr()
     assert out == ""
     if not shown:

@@ -1,15 +1,13 @@
 """The loop on small pictures: what it learns, keeps, watches, and goes on from."""
 
 import dataclasses
-import json
 import math
+import os
 
 import numpy as np
 import pytest
 import torch
 from deep_cases import SETTINGS, J, K, feed, fitted, small_net
-from safetensors import safe_open
-from safetensors.torch import save
 from torch import nn
 
 from defero.core.errors import InputError
@@ -17,15 +15,14 @@ from defero.core.scores import Scores
 from defero.judge import expected_calibration_error, system_accuracy
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet, Logits
-from defero.training.deep.answer_source import FixedAnswers
-from defero.training.deep.evaluate import all_logits, evaluate, judge
-from defero.training.deep.feeds.device import DeviceFeed
-from defero.training.deep.feeds.feed import Piece
-from defero.training.deep.loop import _checkpoint_exists, fit_deep
-from defero.training.deep.loop_settings import LoopSettings
-from defero.training.deep.machine import start_machine
-from defero.training.deep.run.checkpoint import FILE
-from defero.training.deep.run.watch import BestSoFar
+from defero.training.answer_source import FixedAnswers
+from defero.training.evaluate import all_logits, evaluate, judge
+from defero.training.feeds import DeviceFeed, Rank
+from defero.training.loop import _checkpoint_exists, fit_deep
+from defero.training.loop_settings import LoopSettings
+from defero.training.machine import start_machine
+from defero.training.optimisers import BestSoFar
+from defero.training.training_state import FILE
 from defero.training.verdicts import Verdicts
 
 
@@ -123,18 +120,35 @@ def test_a_damaged_checkpoint_is_told(tmp_path):
         fitted(small_net(), folder=tmp_path)
 
 
-@pytest.mark.parametrize("lost", ["facts", "same", "seconds", "net", "meter", "optimiser"])
+class Hostile:
+    """Its pickle makes a folder when it is read as code."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_checkpoint_from_elsewhere_runs_no_code(tmp_path):
+    path = tmp_path / FILE
+    fitted(small_net(), folder=tmp_path)
+    for state in (Hostile(tmp_path / "made"), torch.load(path) | {"net": Hostile(tmp_path / "made")}):
+        torch.save(state, path)
+        with pytest.raises(InputError, match="is no checkpoint of a training"):
+            fitted(small_net(), folder=tmp_path)
+        assert not (tmp_path / "made").exists()
+        torch.load(path, weights_only=False)  # what a reader without care runs
+        (tmp_path / "made").rmdir()
+        fitted(small_net(), folder=tmp_path, resume="never")
+
+
+@pytest.mark.parametrize("lost", ["all", "same", "seconds", "net", "loss_sum", "optimiser"])
 def test_a_checkpoint_that_lacks_something_is_told(tmp_path, lost):
     path = tmp_path / FILE
     fitted(small_net(), folder=tmp_path)
-    with safe_open(path, framework="pt") as stored:
-        facts = json.loads(stored.metadata()["facts"])
-        tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 - no mapping
-    facts.pop(lost, None)
-    left = {name: tensor for name, tensor in tensors.items() if name.split(".")[0] != lost}
-    if lost == "optimiser":
-        left["optimiser.999.momentum_buffer"] = torch.zeros(1)
-    path.write_bytes(save(left, metadata={"facts": json.dumps([facts] if lost == "facts" else facts)}))
+    state = torch.load(path)
+    torch.save([state] if lost == "all" else {name: value for name, value in state.items() if name != lost}, path)
     with pytest.raises(InputError, match=r"is no checkpoint of a training.*remove it") as error:
         fitted(small_net(), folder=tmp_path)
     assert "\n" not in str(error.value)
@@ -226,7 +240,7 @@ def test_without_a_held_out_part_the_last_average_is_kept():
 
 def test_a_checkpoint_that_one_process_does_not_find_is_told(tmp_path):
     here = start_machine(SETTINGS, device="cpu")
-    here.piece = Piece(1, 2)  # on another disk than the leader's
+    here.piece = Rank(1, 2)  # on another disk than the leader's
     here.agreed = lambda value: True
     with pytest.raises(InputError, match=r"process 1 finds no .*; take a folder that all share"):
         _checkpoint_exists(tmp_path / FILE, here)

@@ -13,7 +13,7 @@ import torch
 from deep_cases import SETTINGS, fitted, small_net
 from safetensors.torch import load_file
 
-from defero.training.deep.run.checkpoint import FILE, read_checkpoint
+from defero.training.training_state import FILE
 
 SCRIPT = str(Path(__file__).with_name("deep_process.py"))
 
@@ -25,7 +25,7 @@ def same_bits(one, other):
 def test_killed_in_mid_epoch_it_ends_as_if_never_stopped(tmp_path):
     died = subprocess.run([sys.executable, SCRIPT, "kill", str(tmp_path)], capture_output=True, text=True)
     assert died.returncode == -signal.SIGKILL, died.stderr
-    _, facts = read_checkpoint(tmp_path / FILE)
+    facts = torch.load(tmp_path / FILE)
     assert (facts["epoch"], facts["step"]) == (1, 1)
     resumed, whole = small_net(seed=3), small_net()
     after = fitted(resumed, folder=tmp_path)

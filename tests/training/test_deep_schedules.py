@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from defero.core.errors import InputError
-from defero.training.deep.loop_settings import LoopSettings
-from defero.training.deep.optimisers import WeightAverage, learning_rate_at, make_optimiser, set_learning_rate
+from defero.training.loop_settings import LoopSettings
+from defero.training.optimisers import WeightAverage, learning_rate_at, make_optimiser, set_learning_rate
 
 
 @pytest.mark.parametrize(("total", "warm_up", "peak"), [(10, 0.3, 0.1), (97, 0.2, 0.4), (200, 0.25, 1.0)])

@@ -14,12 +14,11 @@ from PIL import Image
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
 from defero.losses import DeferralLoss
-from defero.training.deep.answer_source import FixedAnswers
-from defero.training.deep.feeds.disk import DiskFeed
-from defero.training.deep.loop import _Run, fit_deep
-from defero.training.deep.run.checkpoint import FILE, read_checkpoint, write_checkpoint
-from defero.training.deep.run.training_state import TrainingState
-from defero.training.deep.run.troubles import Interrupts, TrainingError, TrainingStopped, explain_troubles
+from defero.training.answer_source import FixedAnswers
+from defero.training.feeds import DiskFeed
+from defero.training.loop import _Run, fit_deep
+from defero.training.training_state import FILE, TrainingState, write_checkpoint
+from defero.training.troubles import Interrupts, TrainingError, TrainingStopped, explain_troubles
 from defero.training.verdicts import Verdicts
 
 
@@ -45,7 +44,7 @@ def test_out_of_memory(monkeypatch, tmp_path):
         fitted(small_net(), folder=tmp_path)
     assert f"The last good checkpoint is {tmp_path / FILE}" in str(stopped.value)
     assert stopped.value.checkpoint == tmp_path / FILE
-    assert read_checkpoint(tmp_path / FILE)[1]["step"] == 1
+    assert torch.load(tmp_path / FILE)["step"] == 1
 
 
 def test_out_of_memory_without_a_folder(monkeypatch):
@@ -64,8 +63,8 @@ def test_a_loss_that_is_no_number(monkeypatch, tmp_path):
     with pytest.raises(TrainingError, match=r"NaN .* in epoch 2; lower the learning rate, .* 0\.05") as stopped:
         fitted(small_net(), folder=tmp_path)
     assert stopped.value.checkpoint == tmp_path / FILE
-    tensors, _ = read_checkpoint(tmp_path / FILE)
-    assert all(tensor.isfinite().all() for tensor in tensors.values() if tensor.is_floating_point())
+    weights = torch.load(tmp_path / FILE)["net"]
+    assert all(tensor.isfinite().all() for tensor in weights.values() if tensor.is_floating_point())
 
 
 def test_a_rate_that_explodes_is_found_at_the_end_of_the_epoch():
@@ -78,7 +77,7 @@ def test_a_full_disk_keeps_the_checkpoint_before(monkeypatch, tmp_path):
     with pytest.raises(TrainingError, match="the disk is full") as stopped:
         fitted(small_net(), folder=tmp_path)
     assert stopped.value.checkpoint == tmp_path / FILE
-    assert read_checkpoint(tmp_path / FILE)[1]["step"] == 1
+    assert torch.load(tmp_path / FILE)["step"] == 1
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [FILE, "log.jsonl"]
 
 
@@ -88,11 +87,11 @@ def full_disk(file):
 
 def test_a_checkpoint_is_whole_or_not_there(monkeypatch, tmp_path):
     path = tmp_path / FILE
-    write_checkpoint(path, {"a": torch.ones(3)}, {"epoch": 1})
+    write_checkpoint(path, {"a": torch.ones(3), "epoch": 1})
     before = path.read_bytes()
     monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError, match="No space"):
-        write_checkpoint(path, {"a": torch.zeros(3)}, {"epoch": 2})
+        write_checkpoint(path, {"a": torch.zeros(3), "epoch": 2})
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -144,7 +143,7 @@ def test_ctrl_c_during_the_last_look_stops_too(monkeypatch, tmp_path):
     monkeypatch.setattr(_Run, "_look", look_when_stopped)
     with pytest.raises(TrainingStopped, match="The last good checkpoint is"):
         fitted(small_net(), folder=tmp_path)
-    assert read_checkpoint(tmp_path / FILE)[1]["epoch"] == SETTINGS.epochs
+    assert torch.load(tmp_path / FILE)["epoch"] == SETTINGS.epochs
 
 
 def test_a_folder_that_cannot_be_is_told_before_the_training(monkeypatch, tmp_path):

@@ -11,9 +11,8 @@ from defero.core.errors import InputError
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.training import verdicts as verdicts_module
-from defero.training.examples import Examples, mean_loss, weighted_loss
-from defero.training.full_batch import fit_full_batch
-from defero.training.verdicts import Verdicts
+from defero.training.dense import fit_full_batch
+from defero.training.verdicts import Examples, Verdicts, mean_loss, weighted_loss
 
 LOSSES = ("softmax", "ova", "decoupled", "asymmetric", "moe")
 grids = st.tuples(st.integers(1, 9), st.integers(1, 6), st.floats(0, 1), st.integers(0, 2**32))

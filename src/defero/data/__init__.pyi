@@ -4,9 +4,6 @@ from defero.data.answers.log import AnswerLog as AnswerLog
 from defero.data.answers.log import table_from_long as table_from_long
 from defero.data.answers.read_log import join_answers as join_answers
 from defero.data.answers.read_log import read_long as read_long
-from defero.data.encoders.encoder import TextEncoder as TextEncoder
-from defero.data.encoders.find import TEXT_ENCODERS as TEXT_ENCODERS
-from defero.data.encoders.find import find_encoder as find_encoder
 from defero.data.exports.export import EXPORTS as EXPORTS
 from defero.data.exports.export import Export as Export
 from defero.data.exports.export import ExportedCases as ExportedCases

@@ -11,9 +11,9 @@ from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
 from defero.data.answers.spellings import Spellings
-from defero.data.encoders.encoder import TextEncoder
 from defero.data.exports.export import EXPORTS, TABLE, Export
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.recipes.text_encoder import TextEncoder
 from defero.data.table_spec import Control, TableSpec
 from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import RowSift, TableSource

@@ -153,7 +153,7 @@ def recipe_check(n_bytes: int) -> Check:
             probe=numbers,
             slopes=maybe(list_of(numbers)),
             bias=numbers,
-            **dict.fromkeys(("name", "encoder", "version", "origin"), text),
+            **dict.fromkeys(("name", "encoder"), text),
             **flags,
         ),
     }

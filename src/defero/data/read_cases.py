@@ -10,9 +10,9 @@ from defero.core.errors import Argument, InputError
 from defero.data.answers.spellings import Spellings
 from defero.data.case_reader import cases_in
 from defero.data.cases import CaseFile, Cases
-from defero.data.encoders.find import Encoder, find_encoder
 from defero.data.exports.export import format_of
 from defero.data.recipes.pictures import PictureRecipe, usual_size
+from defero.data.recipes.text_encoder import Encoder, find_encoder
 from defero.data.table_spec import Rename, TableSpec
 from defero.data.tables.cells import BlankCells
 from defero.data.tables.read import Table, TableSource

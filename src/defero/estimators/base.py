@@ -11,22 +11,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from defero.calibration import Method
 from defero.calibration.after_selection import HeldOut, fit_selection
-from defero.core.checks.arrays import FloatArray
-from defero.core.labels import Labels, find_classes, refuse_gaps
+from defero.core.checks.arrays import FloatArray, whole_number
+from defero.core.errors import ModelFolderError
+from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
+from defero.data.recipes.learn_vectors import vectors_for_texts
+from defero.data.recipes.read_texts import read_texts, summed_columns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.decide.rules import MostLikelyRight, Rule
-from defero.estimators.encode import Encoded, encode
 from defero.estimators.expert_heads import with_population
-from defero.estimators.saved_parameters import parameters_for, plain_parameters
+from defero.estimators.recipe import Recipe
 from defero.estimators.training_data import (
     AnswerWeights,
     TrainingData,
     checked_rows,
+    coded_experts,
+    columns_of,
+    fees_of_items,
+    group_numbers,
+    raw_columns,
     training_matrix,
     warn_about_silent_experts,
     warn_about_unused_columns,
@@ -36,20 +45,70 @@ from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
 from defero.team import FitFacts, Team
 
+
+def parse_parameter(name: str, value: Any) -> Any:
+    """Return a parameter as the constructor takes it; raises where model.json holds something else."""
+    if name == "recipe":
+        return value if value is None else Recipe.from_dict(value)
+    entries = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str | int | float | None) for one in entries):
+        raise ValueError(f"{name} must be a text, a number, true, false, null or a list of these, got {value!r:.60}.")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that JSON can hold."""
+    scalars = (str, int, float, bool, type(None))
+    recipe = parameters.get("recipe")
+    flat = {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()}
+    if Path(str(flat.get("text_encoder"))).is_dir():  # where a model lies on this machine is nobody's business
+        del flat["text_encoder"]
+    return ({"recipe": recipe.to_dict()} if isinstance(recipe, Recipe) else {}) | {
+        key: value
+        for key, value in flat.items()
+        if isinstance(value, scalars) or (isinstance(value, list) and all(isinstance(one, scalars) for one in value))
+    }
+
+
+def parameters_for(estimator: type[BaseEstimator], facts: FitFacts, folder: str | Path) -> dict[str, Any]:
+    """Return the parameters of an estimator that a model folder remembers; raise if another class wrote it."""
+    saved_by, name = facts.estimator, estimator.__name__
+    if saved_by != name:
+        raise ModelFolderError(f"{folder}: was written by {saved_by}, not {name}; use {saved_by}.load or Team.load.")
+    known = {key: value for key, value in facts.parameters.items() if key in estimator._get_param_names()}
+    try:
+        return {key: parse_parameter(key, value) for key, value in known.items()}
+    except (TypeError, ValueError) as error:
+        raise ModelFolderError(f"{folder}: model.json: facts.parameters: {error} Fit again or restore it.") from error
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
+E = TypeVar("E", bound="DeferralEstimator")
 
 
-def _of_team(
-    method: Callable[Concatenate[Team, Any, P], R],
-) -> Callable[Concatenate["DeferralEstimator", Any, P], R]:
+def of_team(method: Callable[Concatenate[T, Any, P], R]) -> Callable[Concatenate[Any, Any, P], R]:
     """Return a method of the estimator that is one of its team, with the same arguments and the same words."""
 
-    def call(estimator: "DeferralEstimator", X: Any, *values: P.args, **options: P.kwargs) -> R:
+    def call(estimator: Any, X: Any, *values: P.args, **options: P.kwargs) -> R:
         return method(estimator._ready(), estimator._checked(X), *values, **options)
 
     update_wrapper(call, method)
     return call  # type: ignore[return-value]  # X may be named, which Concatenate cannot say
+
+
+def _stage_of_team(
+    method: Callable[Concatenate[Team, Any, ArrayLike, P], Team],
+) -> Callable[Concatenate[E, Any, ArrayLike, P], E]:
+    """Return the same for a method that changes the team: a copy of it is changed, and the estimator returned."""
+
+    def call(estimator: E, X: Any, y: ArrayLike, *values: P.args, **options: P.kwargs) -> E:
+        team = estimator._ready().copy()
+        return estimator._adopt(method(team, estimator._checked(X), column_or_1d(y), *values, **options))
+
+    update_wrapper(call, method)
+    return call  # type: ignore[return-value]
 
 
 class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
@@ -134,52 +193,63 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         refuse_gaps(y)
+        min_answers = whole_number("min_answers", self.min_answers, least=1)
         matrix, recipe = self._training_matrix(X, y)
         warn_about_unused_columns(recipe)
-        encoded = encode(
-            X,
-            y,
-            experts,
-            matrix=matrix,
-            recipe=recipe,
-            known_classes=self._known_classes,
-            deep=self._is_deep(),
-            sample_weight=sample_weight,
-            groups=groups,
-            fees=fees,
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        check_classification_targets(labels)
+        classes = self._known_classes(labels)
+        label_idx = encode_labels(labels, classes)
+        answers, expert_names = coded_experts(experts, classes, n_items=len(labels))
+        weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
+        group_idx = None if groups is None else group_numbers(groups, n_items=len(labels))
+        if recipe is not None and recipe.text and self._is_deep():
+            recipe = vectors_for_texts(recipe, X)
+            matrix = recipe.apply(X, source="X")
+        elif recipe is not None and recipe.text:
+            known = {"n_classes": len(classes), "weight": weight, "groups": group_idx}
+            matrix, recipe = read_texts(recipe, X, label_idx, **known)
+            self._text_features = matrix  # made out of fold, for checks that must not use a text's own label
+        data = TrainingData(
+            features=matrix,
+            labels=labels,
+            label_idx=label_idx,
+            n_classes=len(classes),
+            answers=answers,
+            weight=weight,
+            weighted=sample_weight is not None,
+            groups=group_idx,
+            summed=None if recipe is None else summed_columns(recipe),
+            columns=None if recipe is None else columns_of(recipe),
+            raw=None if recipe is None else raw_columns(recipe),
+            fees=fees_of_items(fees, expert_names, n_items=len(labels)),
         )
-        if encoded.text_features is not None:
-            self._text_features = encoded.text_features
-        data = with_answer_weights(encoded.data, self.answer_weights)
-        warn_about_silent_experts(data.answers.per_expert(), encoded.expert_names)
-        columns = tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None
-        team = self._fitted_team(encoded, data, columns)
-        team.held_out = self._held_out(data)
-        if team.held_out is not None:
-            team.selection = fit_selection(team.held_out)
-        return self._adopt(team.mark_seen("fit", X, data.label_idx, data.answers))
-
-    def _fitted_team(self, encoded: Encoded, data: TrainingData, columns: tuple[str, ...] | None) -> Team:
-        """Learn a scorer, and return the team that holds it; `columns` are those of the raw table."""
+        data = with_answer_weights(data, self.answer_weights)
+        warn_about_silent_experts(data.answers.per_expert(), expert_names)
         flat = data.features.ndim == 2
-        return Team(
+        team = Team(
             scorer=self._with_population(self._learn(data), data),
-            classes=encoded.classes,
-            expert_names=encoded.expert_names,
+            classes=classes,
+            expert_names=expert_names,
             answer_counts=data.answers.per_expert(),
             rule=self._rule(data),
-            min_answers=int(self.min_answers),
-            recipe=encoded.recipe,
+            min_answers=min_answers,
+            recipe=recipe,
             n_features=data.features.shape[1] if flat else None,
-            usual=UsualRanges.learn(data.features) if encoded.recipe is None and flat else None,
+            usual=UsualRanges.learn(data.features) if recipe is None and flat else None,
             item_shape=None if flat else tuple(data.features.shape[1:]),
             facts=FitFacts(
                 estimator=type(self).__name__,
                 parameters=plain_parameters(self.get_params(deep=False)),
-                columns=columns,
+                columns=tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None,
                 choice=self._choice(),
             ),
         )
+        team.held_out = self._held_out(data)
+        if team.held_out is not None:
+            team.selection = fit_selection(team.held_out)
+        return self._adopt(team.mark_seen("fit", X, data.label_idx, data.answers))
 
     def predict(self, X: Any) -> Labels:
         """Return the model's label for each item, (n,)."""
@@ -195,12 +265,12 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     # What a fitted team does with cases is what its team does, once their features have been checked.
 
-    decide = _of_team(Team.decide)
-    predict_set = _of_team(Team.predict_set)
-    answer = _of_team(Team.answer)
-    next_step = _of_team(Team.next_step)
-    gains = _of_team(Team.gains)
-    assign = _of_team(Team.assign)
+    decide = of_team(Team.decide)
+    predict_set = of_team(Team.predict_set)
+    answer = of_team(Team.answer)
+    next_step = of_team(Team.next_step)
+    gains = of_team(Team.gains)
+    assign = of_team(Team.assign)
 
     def calibrate(self, X: Any, y: ArrayLike, experts: object = None, *, method: Method = "auto") -> Self:
         """Recalibrate the model and the experts on held-out rows. Removes earlier panels.
@@ -216,59 +286,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        team = self._ready()
+        team = self._ready().copy()
         answers = np.full((np.shape(y)[0], len(team.expert_names)), None) if experts is None else experts
-        self.team_ = team.copy().calibrate(self._checked(X), column_or_1d(y), answers, method=method)
-        return self
+        return self._adopt(team.calibrate(self._checked(X), column_or_1d(y), answers, method=method))
 
-    def conformalize(
-        self,
-        X: Any,
-        y: ArrayLike,
-        experts: object,
-        *,
-        alpha: float = 0.1,
-        target: str = "any-correct",
-        fees: ArrayLike | None = None,
-        available: ArrayLike | None = None,
-        strata: ArrayLike | None = None,
-    ) -> Self:
-        """Calibrate panels of experts on rows that neither `fit` nor `calibrate` used; other rows raise.
-
-        Parameters
-        ----------
-        X, y, experts
-            As in `fit`. Only the deferred rows are used, so the promise holds for deferred items.
-        alpha : float
-            Largest probability that the promise is broken.
-        target : "any-correct", "all-correct" or "missed-share"
-            The promise: see `defero.decide.panels.ExpertSetPredictor`.
-        fees : (J,), optional
-            The fees that `decide` will be called with.
-        available : (J,) bool, optional
-            Experts who can be asked; all by default.
-        strata : (n,), optional
-            Categories; the promise holds inside each of them.
-
-        Returns
-        -------
-        self
-        """
-        self.team_ = (
-            self._ready()
-            .copy()
-            .conformalize(
-                self._checked(X),
-                column_or_1d(y),
-                experts,
-                alpha=alpha,
-                target=target,
-                fees=fees,
-                available=available,
-                strata=strata,
-            )
-        )
-        return self
+    conformalize = _stage_of_team(Team.conformalize)
 
     def score(self, X: Any, y: ArrayLike, experts: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the system accuracy; only experts with a recorded answer are asked.

@@ -17,7 +17,10 @@ from defero.scorers.two_stage import TwoStageScorer
 class Baseline(DeferralEstimator):
     """A classifier, and for each expert their accuracy in training, the same for every item."""
 
-    classifier: Any
+    def __init__(self, classifier: Any = None, *, text: Any = None, text_encoder: Any = None) -> None:
+        self.classifier = classifier
+        self.text = text
+        self.text_encoder = text_encoder
 
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)
@@ -48,11 +51,6 @@ class ModelOnly(Baseline):
     1.0
     """
 
-    def __init__(self, classifier: Any = None, *, text: Any = None, text_encoder: Any = None) -> None:
-        self.classifier = classifier
-        self.text = text
-        self.text_encoder = text_encoder
-
     def _rule(self, data: TrainingData) -> Rule:
         return NeverAsk()
 
@@ -77,11 +75,6 @@ class BestExpert(Baseline):
     >>> len(set(baseline.decide(cases.features).name))
     1
     """
-
-    def __init__(self, classifier: Any = None, *, text: Any = None, text_encoder: Any = None) -> None:
-        self.classifier = classifier
-        self.text = text
-        self.text_encoder = text_encoder
 
     def _rule(self, data: TrainingData) -> Rule:
         return AlwaysAskBest()
@@ -117,9 +110,7 @@ class RandomExpert(Baseline):
         text: Any = None,
         text_encoder: Any = None,
     ) -> None:
-        self.classifier = classifier
-        self.text = text
-        self.text_encoder = text_encoder
+        super().__init__(classifier, text=text, text_encoder=text_encoder)
         self.share = share
         self.random_state = random_state
 
@@ -152,17 +143,14 @@ class ConfidenceThreshold(Baseline):
     def __init__(
         self, classifier: Any = None, *, threshold: float | None = None, text: Any = None, text_encoder: Any = None
     ) -> None:
-        self.classifier = classifier
-        self.text = text
-        self.text_encoder = text_encoder
+        super().__init__(classifier, text=text, text_encoder=text_encoder)
         self.threshold = threshold
 
     def _rule(self, data: TrainingData) -> Rule:
-        if self.threshold is not None:
-            if not 0 <= self.threshold <= 1:
-                raise InputError(f"must lie in [0, 1], got {self.threshold}.", argument="threshold")
-            return AskBelowThreshold(float(self.threshold))
-        return AskBelowThreshold(max(_shares(data), default=0.0))
+        threshold = max(_shares(data), default=0.0) if self.threshold is None else float(self.threshold)
+        if not 0 <= threshold <= 1:
+            raise InputError(f"must lie in [0, 1], got {self.threshold}.", argument="threshold")
+        return AskBelowThreshold(threshold)
 
 
 def _shares(data: TrainingData) -> list[float]:

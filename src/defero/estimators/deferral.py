@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,16 +12,12 @@ from defero.calibration.after_selection import HeldOut
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.estimators.base import DeferralEstimator
+from defero.estimators.deep_nets import as_onnx, check_net, check_torch, checked_items, has_axes, is_deep
 from defero.estimators.expert_heads import HeadsOption, check_heads
-from defero.estimators.networks.deep_nets import as_onnx, check_net, checked_items, has_axes, is_deep
-from defero.estimators.networks.needs_torch import check_torch
 from defero.estimators.recipe import NetworkOptions, Recipe
 from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.losses.registry import LOSSES
 from defero.scorers import Scorer
-
-if TYPE_CHECKING:
-    from defero.estimators.networks.deep_fit import DeepOptions
 
 ADVISED_LOSS: Literal["decoupled"] = "decoupled"
 
@@ -119,20 +115,18 @@ class DeferralClassifier(DeferralEstimator):
         self._check_options()
         seed = int(check_random_state(self.random_state).randint(2**31))
         if is_deep(self.net):
-            from defero.estimators.networks.deep_fit import (
-                fit_deep_net,  # imported here: it loads the loop for deep nets
-            )
+            from defero.estimators.deep_fit import fit_deep_net  # imported here: it loads the loop for deep nets
             from defero.losses import DeferralLoss
 
             loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
-            return fit_deep_net(data, loss, self._deep_options(), net=self.net, seed=seed)
+            return fit_deep_net(data, loss, self._options(), net=self.net, seed=seed)
         if self._learns_trees():
-            from defero.estimators.tables.choose_team import learn_team  # imported here: deep nets need no boosting
+            from defero.estimators.choose_team import learn_team  # imported here: deep nets need no boosting
 
             self._learned = learn_team(data, net=self.net, heads=self.heads, options=self._options(), seed=seed)
             return self._learned.scorer
         check_torch(self.net, self.loss)
-        from defero.estimators.networks.surrogate_fit import fit_surrogate  # imported here: it loads torch
+        from defero.estimators.surrogate_fit import fit_surrogate  # imported here: it loads torch
 
         return fit_surrogate(data, net=self.net, loss=self.loss, heads=self.heads, options=self._options(), seed=seed)
 
@@ -167,25 +161,11 @@ class DeferralClassifier(DeferralEstimator):
         return Recipe() if self.recipe is None else self.recipe
 
     def _options(self) -> NetworkOptions:
-        return NetworkOptions(self._recipe(), device=self.device, progress=self.progress)
-
-    def _deep_options(self) -> "DeepOptions":
-        from defero.estimators.networks.deep_fit import DeepOptions
-
         recipe = self._recipe()
-        if (
-            recipe.branches == "auto"
-        ):  # heads keep the classifier of one trained without experts (docs/explanation/losses.md)
+        if is_deep(self.net) and recipe.branches == "auto":
+            # Heads keep the classifier of one trained without experts (docs/explanation/losses.md).
             recipe = replace(recipe, branches="heads" if self.loss == "auto" else "one")
-        return DeepOptions(
-            recipe,
-            heads=self.heads,
-            answer_weights=self.answer_weights,
-            device=self.device,
-            progress=self.progress,
-            checkpoints=self.checkpoints,
-            random_state=self.random_state,
-        )
+        return NetworkOptions(recipe, self.device, self.progress, self.checkpoints)
 
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[Any, Any]:
         check_net(self.net)
@@ -230,7 +210,14 @@ class DeferralClassifier(DeferralEstimator):
             raise InputError(f"must be a defero.Recipe, got {self.recipe!r}.", argument="recipe")
         precision = self._recipe().precision
         if is_deep(self.net):
-            self._deep_options().check()
+            from defero.estimators.deep_fit import check_deep
+
+            check_deep(
+                self._options(),
+                heads=self.heads,
+                answer_weights=self.answer_weights,
+                random_state=self.random_state,
+            )
         elif precision not in (None, "float32", "float64"):
             raise InputError(f"must be one of float32, float64 here, got {precision!r}.", argument="precision")
         if self.net == "trees" and self.loss not in ("auto", ADVISED_LOSS):
@@ -239,5 +226,3 @@ class DeferralClassifier(DeferralEstimator):
                 "use net='linear' or 'mlp'.",
                 argument="loss",
             )
-        if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
-            raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any
 
 from defero.core.errors import InputError
 from defero.core.wording import join_names
 
-Branches = Literal["auto", "one", "heads", "two"]
-Augment = Literal["crop-and-flip", "crop", "none"]
-Precision = Literal["float32", "float64", "bf16-mixed"]
-Resume = Literal["auto", "never"]
-_CHOICES = {"branches": Branches, "augmentation": Augment, "precision": Precision, "resume": Resume}
+_CHOICES = {
+    "branches": ("auto", "one", "heads", "two"),
+    "augmentation": ("crop-and-flip", "crop", "none"),
+    "precision": ("float32", "float64", "bf16-mixed"),
+    "resume": ("auto", "never"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +77,8 @@ class Recipe:
     resume: str = "auto"
 
     def __post_init__(self) -> None:
-        for name, choice in _CHOICES.items():
-            value, options = getattr(self, name), get_args(choice)
+        for name, options in _CHOICES.items():
+            value = getattr(self, name)
             if value not in options and not (name == "precision" and value is None):
                 raise InputError(f"must be one of {join_names(options)}, got {value!r}.", argument=name)
         if not 0 <= self.validation_fraction < 1:
@@ -116,8 +118,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """Options of the training."""
+    """Options of the training: the parameters of `DeferralClassifier` with these names."""
 
     recipe: Recipe
     device: str | None = None
     progress: bool = False
+    checkpoints: str | Path | None = None

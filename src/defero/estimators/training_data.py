@@ -16,10 +16,9 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, 
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.wording import join_names
-from defero.data.encoders.find import find_encoder
-from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
-from defero.data.recipes.numbered import NumberedColumns
+from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumberedColumns, NumericColumn
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_encoder import find_encoder
 from defero.scorers.raw_columns import RawColumn, RawColumns
 from defero.scorers.tree_columns import TreeColumns
 from defero.team import Team
@@ -243,15 +242,14 @@ def training_matrix(
 
 def raw_columns(recipe: FeatureRecipe) -> RawColumns:
     """Return where the numbers and the categories of a table are in the matrix of its recipe."""
-    raw, start = [], 0
-    for column in recipe.columns:
+    raw = []
+    for column, start, _ in recipe.blocks():
         if isinstance(column, NumericColumn):
             missing = start + column.varies if column.missing else -1
             raw.append(RawColumn(column.name, start if column.varies else -1, missing, column.fill))
         elif isinstance(column, CategoricalColumn):
             levels = (*column.levels, *("other",) * column.other)
             raw.append(RawColumn(column.name, start, start + len(levels) if column.missing else -1, levels=levels))
-        start += len(column.outputs)
     return RawColumns(tuple(raw))
 
 
@@ -297,3 +295,18 @@ def warn_about_unused_columns(recipe: FeatureRecipe | None) -> None:
             "rest; dropped_columns_ has the list.",
             stacklevel=3,
         )
+
+
+def columns_of(recipe: FeatureRecipe) -> TreeColumns:
+    """Return the columns of trees for a recipe: a category and a number with gaps are one column each."""
+    categories, numbers, missing, stop = [], [], [], 0
+    for column, start, stop in recipe.blocks():
+        if isinstance(column, CategoricalColumn):
+            categories.append((start, stop))
+        elif isinstance(column, NumericColumn):
+            numbers.append(start)
+            missing.append(start + 1 if column.missing and column.varies else -1)
+        else:
+            numbers += range(start, stop)
+            missing += [-1] * (stop - start)
+    return TreeColumns.of(stop, categories=categories, numbers=numbers, missing=missing)

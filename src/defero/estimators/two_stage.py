@@ -1,6 +1,5 @@
 """TwoStageDeferral: one scikit-learn classifier for the label, and one per expert for "right or wrong"."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import has_fit_parameter
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError
@@ -21,12 +21,11 @@ from defero.core.labels import Labels, find_classes
 from defero.core.wording import join_names
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.expert_heads import (
-    STRENGTHS,
     HeadsOption,
     answers_are_few,
+    best_strength,
     check_heads,
     out_of_fold,
-    weighted_log_loss,
     with_shrunk_heads,
 )
 from defero.estimators.training_data import AnswerWeights, TrainingData
@@ -140,8 +139,6 @@ class TwoStageDeferral(DeferralEstimator):
             raise InputError(
                 Argument("heads", "shrunk"), " replaces ", Argument("expert_model"), "; leave one of them out."
             )
-        if not isinstance(self.min_answers, int | np.integer) or self.min_answers < 1:
-            raise InputError(f"must be a whole number of at least 1, got {self.min_answers!r}.", argument="min_answers")
 
     def _shrinks(self, data: TrainingData) -> bool:
         """Return whether the experts get shrunk heads."""
@@ -157,16 +154,8 @@ class TwoStageDeferral(DeferralEstimator):
         """
         if self.classifier is not None:
             return self.classifier, self._unseen_proba(self.classifier, data)
-        best: tuple[float, Any, FloatArray] | None = None
-        for strength in STRENGTHS:
-            model = default_classifier(strength)
-            proba = self._unseen_proba(model, data)
-            value = weighted_log_loss(proba, data)
-            if best is not None and value > best[0]:
-                break
-            best = value, model, proba
-        assert best is not None
-        return best[1:]
+        strength, proba = best_strength(lambda given: self._unseen_proba(default_classifier(given), data), data)
+        return default_classifier(strength), proba
 
     def _unseen_proba(self, classifier: Any, data: TrainingData) -> FloatArray:
         classes = self._known_classes(data.labels)
@@ -185,11 +174,8 @@ class TwoStageDeferral(DeferralEstimator):
         def fit(part: TrainingData) -> Callable[[FloatArray], FloatArray]:
             return all_classes(fit_classifier(classifier, replace(part, n_classes=len(np.unique(part.label_idx)))))
 
-        return (
-            all_classes(classifier)(data.features)
-            if isinstance(classifier, FrozenEstimator)
-            else out_of_fold(data, fit)
-        )
+        frozen = isinstance(classifier, FrozenEstimator)
+        return all_classes(classifier)(data.features) if frozen else out_of_fold(data, fit)
 
     def _learn_expert(self, model: Any, data: TrainingData, answers: IntArray, counts: FloatArray) -> Any:
         rows, right = data.item_idx[answers], data.right[answers]
@@ -264,25 +250,18 @@ def selected_names(model: Any) -> list[str]:
     if not hasattr(whole, "get_params"):
         return []
     parts = [part for part in (whole, *whole.get_params().values()) if isinstance(part, ColumnTransformer)]
-    selections = [columns for part in parts for _, _, columns in part.transformers if _by_name(columns)]
-    return [name for columns in selections for name in _several(columns)]
+    return [name for part in parts for _, _, columns in part.transformers for name in _named(columns)]
 
 
-def _several(columns: Any) -> list[str]:
+def _named(columns: Any) -> list[str]:
+    """Return a selection of columns by name, `BY_TYPE` where by type; nothing where by index."""
     if isinstance(columns, make_column_selector):
         return [BY_TYPE]
     if isinstance(columns, slice):
-        return [end for end in (columns.start, columns.stop) if end is not None]
-    return [columns] if isinstance(columns, str) else list(columns)
-
-
-def _by_name(columns: Any) -> bool:
-    """Return whether columns are selected by name or type, not by index."""
-    if isinstance(columns, str | make_column_selector):
-        return True
-    if isinstance(columns, slice):
-        return isinstance(columns.start, str) or isinstance(columns.stop, str)
-    return np.iterable(columns) and any(isinstance(column, str) for column in columns)
+        names = [end for end in (columns.start, columns.stop) if end is not None]
+    else:
+        names = [columns] if isinstance(columns, str) else list(columns) if np.iterable(columns) else []
+    return names if any(isinstance(name, str) for name in names) else []
 
 
 def smoothed_share(right: Any, weight: FloatArray) -> float:
@@ -303,19 +282,19 @@ def fit_weighted(model: Any, features: FloatArray, labels: Any, weight: FloatArr
     # Without metadata routing: a user's routing settings concern their own calls.
     with config_context(enable_metadata_routing=False):
         if isinstance(model, Pipeline):
-            weights = {f"{name}__sample_weight": weight for name, step in model.steps if _supports_weight(step)}
+            weights = {
+                f"{name}__sample_weight": weight
+                for name, step in model.steps
+                if has_fit_parameter(step, "sample_weight")
+            }
             if weights:
                 return model.fit(features, labels, **weights)
-        elif _supports_weight(model):
+        elif has_fit_parameter(model, "sample_weight"):
             return model.fit(features, labels, sample_weight=weight)
     raise InputError(
         f": {type(model).__name__} does not support weights; leave them out or use another model.",
         argument="sample_weight",
     )
-
-
-def _supports_weight(model: Any) -> bool:
-    return "sample_weight" in inspect.signature(model.fit).parameters
 
 
 def _copy(model: Any, name: str) -> Any:

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean
-from defero.data.encoders.find import Encoder
+from defero.data.recipes.text_encoder import Encoder
 from defero.service.access import (
     RateLimit,
     TokenBook,

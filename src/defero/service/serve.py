@@ -13,7 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from defero.core.errors import InputError
-from defero.data.encoders.find import Encoder
+from defero.data.recipes.text_encoder import Encoder
 from defero.service import Problem
 from defero.service.office import Office
 from defero.service.web.app import make_site

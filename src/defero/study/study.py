@@ -10,7 +10,7 @@ from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.cases import Cases
-from defero.data.encoders.find import Encoder
+from defero.data.recipes.text_encoder import Encoder
 from defero.study.absent import available_without
 from defero.study.engines import engine_by_name
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices

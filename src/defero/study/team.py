@@ -361,7 +361,7 @@ class TeamAtWork:
         """
         team = self._ready().copy().forget_rows() if forget_rows else self._ready()
         if onnx:
-            from defero.estimators.networks.deep_nets import as_onnx
+            from defero.estimators.deep_nets import as_onnx
 
             team = replace(team, scorer=as_onnx(team.scorer))
         team.save(Path(folder))

@@ -11,7 +11,7 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
-from defero.data.recipes.numbered import NumberedColumns
+from defero.data.recipes.columns import NumberedColumns
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualNumbers

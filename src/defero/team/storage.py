@@ -11,11 +11,11 @@ from defero.calibration import Calibrator
 from defero.calibration.after_selection import SelectionMap
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.labels import find_classes
-from defero.data.encoders.find import Encoder, find_encoder, installed_encoder
 from defero.data.fingerprint import combined
 from defero.data.model_folder import MANIFEST, WEIGHTS, ModelFiles, damaged, read_folder, write_folder
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_encoder import Encoder, find_encoder
 from defero.data.recipes.usual import UsualRanges
 from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.decide.rules import rule_from_settings, rule_settings
@@ -109,19 +109,17 @@ def read_team(folder: Path, build: "type[Team]") -> "Team | PoolRouter":
 
 
 def with_encoder(team: Fitted, text_encoder: Encoder) -> Fitted:
-    """Return the team with the encoder of its texts, if it has one: as given, or that of an installed package."""
+    """Return the team with the encoder of its texts as given, if it has one; a name in a model folder loads nothing."""
     recipe = team.recipe
     embedded = recipe.embedded if isinstance(recipe, FeatureRecipe) else ()
     encoder = find_encoder(text_encoder)
-    if encoder is None and embedded:
-        if text_encoder is not None:
-            raise InputError(
-                f"must be {embedded[0].encoder!r}, which the model was fitted with, got {text_encoder!r}.",
-                argument="text_encoder",
-            )
-        encoder = installed_encoder(embedded[0].encoder) if embedded[0].origin == "package" else None
-    if encoder is None:
+    if encoder is None and (text_encoder is None or not embedded):
         return team
+    if encoder is None:
+        raise InputError(
+            f"must be {embedded[0].encoder!r}, which the model was fitted with, got {text_encoder!r}.",
+            argument="text_encoder",
+        )
     if not isinstance(recipe, FeatureRecipe) or not embedded:
         raise InputError(
             "is not needed: this model reads no text by an encoder; leave it out.", argument="text_encoder"

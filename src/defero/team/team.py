@@ -23,7 +23,7 @@ from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, encode_labels
-from defero.data.encoders.find import Encoder
+from defero.data.recipes.text_encoder import Encoder
 from defero.decide.costs import in_class_order
 from defero.decide.terms import Terms
 from defero.scorers.given import given_scorer

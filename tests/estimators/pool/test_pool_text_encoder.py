@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from defero import ExpertPool, InputError, Team
 from defero.cli.main import app
-from defero.data import TEXT_ENCODERS, TextEncoder
+from defero.data.recipes import text_encoder
 from defero.study.pools.pool_study import PoolStudy
 
 SUMS, POEMS = ["add", "divide", "subtract", "multiply"], ["sonnet", "ballad", "haiku", "ode"]
@@ -40,7 +40,7 @@ def test_fit_save_load_and_route_with_a_function(tmp_path):
     assert loaded.route(new, trade_off=5.0).name.tolist() == decision.name.tolist()
     assert np.allclose(loaded.scores(new), pool.scores(new))
     assert loaded.route("an ode to the sea").name.tolist() == ["large"]
-    with pytest.raises(InputError, match=r"text_encoder.*pass the same function"):
+    with pytest.raises(InputError, match=r"text_encoder.*or the same function"):
         Team.load(tmp_path / "pool").route(new)
     with pytest.raises(InputError, match=r"text_encoder.*its vectors are different"):
         Team.load(tmp_path / "pool", text_encoder=other)
@@ -71,9 +71,7 @@ def test_a_study_evaluates_and_routes_with_its_encoder(tmp_path):
 
 
 def test_the_command_line_takes_an_encoder(tmp_path, monkeypatch):
-    encoder = TextEncoder("topics", topics, kind="package")
-    monkeypatch.setattr(TEXT_ENCODERS, "_values", {"topics": lambda: encoder})
-    monkeypatch.setattr(TEXT_ENCODERS, "_asked_others", True)
+    monkeypatch.setattr(text_encoder, "_named", lambda name: text_encoder.TextEncoder(name, topics))
     pd.concat(past(), axis=1).to_csv(tmp_path / "past.csv", index=False)
     options = ["--scores", "--net", "ridge", "--experts", "small,large", "--text", "prompt", "--text-encoder", "topics"]
     fitted = CliRunner().invoke(app, ["fit", f"{tmp_path}/past.csv", *options, "--out", f"{tmp_path}/pool"])

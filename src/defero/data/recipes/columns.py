@@ -1,6 +1,7 @@
 """What becomes of one raw column: a number with its blanks filled, or a 0/1 column per category. Needs numpy alone.
 
-Columns of text are in `text_column` and `text_vectors`. The end of the file checks columns that the user chose by name.
+Columns of text are in `text_column` and `text_vectors`. The end of the file checks columns that the user chose by name,
+and says what is remarkable in new rows.
 """
 
 import re
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, join_names, list_in_words
 from defero.data.recipes.embedded_column import EmbeddedColumn
@@ -334,3 +336,50 @@ def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int)
     row = row_number(frame, place, first_row=first_row)
     cell = quote_cell(np.asarray(frame[name]).astype(object)[place])
     return [f"{source}: row {row}, column {name}: got {cell}; {why}", *remedy]
+
+
+class NumberedColumns:
+    """An (n, d) array as a frame: its columns are called "column 0", "column 1", ...
+
+    Examples
+    --------
+    >>> table = NumberedColumns([[1.0, float("nan")], [2.0, 5.0]])
+    >>> table.columns, table["column 1"].tolist(), len(table)
+    (('column 0', 'column 1'), [nan, 5.0], 2)
+    """
+
+    def __init__(self, X: ArrayLike) -> None:
+        self.matrix: FloatArray = float_matrix("X", X, gaps=True)
+        self.columns = tuple(f"column {place}" for place in range(self.matrix.shape[1]))
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self.matrix[:, self.columns.index(name)]
+
+
+NEW: dict[type, str] = {
+    NumericColumn: "far beyond the training range",
+    CategoricalColumn: "a category never seen in training",
+    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "none of its words was seen in training"),
+}
+FILLED: dict[type, str] = {
+    NumericColumn: "blank, filled with the training median",
+    CategoricalColumn: "blank, which no training row was",
+    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "blank, read as no words"),
+}
+
+
+def remark_sentences(remarks: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each remark on new rows; all columns with filled cells share one, the last.
+
+    >>> remark_sentences({"age: blank, filled with the training median": 3, "size: far beyond the training range": 1})
+    ['size: far beyond the training range, in 1 row.', 'blank cells, filled with the training median: age in 3 rows.']
+    """
+    routine = f": {FILLED[NumericColumn]}"
+    others = {clause: count for clause, count in remarks.items() if not clause.endswith(routine)}
+    blanks = {clause.removesuffix(routine): count for clause, count in remarks.items() if clause.endswith(routine)}
+    sentences = [f"{clause}, in {count_of(count, 'row')}." for clause, count in others.items()]
+    listing = join_names((f"{name} in {count_of(count, 'row')}" for name, count in blanks.items()), most=6)
+    return [*sentences, *([f"blank cells, filled with the training median: {listing}."] if blanks else [])]

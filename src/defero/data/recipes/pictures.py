@@ -228,10 +228,7 @@ class PictureRecipe:
 
     def apply(self, frame: Any, *, source: str = "table", first_row: int = 0) -> PictureFiles:
         """Return the rows' pictures, none of them read yet."""
-        keys = column_names(frame, source=source)
-        if self.column not in keys:
-            raise no_such_column(self.column, list(keys), source=source, role="the pictures")
-        cells = frame[keys[self.column]].tolist()
+        cells = frame[self._key(frame, source=source)].tolist()
         rows = [row_number(frame, place, first_row=first_row) for place in range(len(cells))]
         for row, cell in zip(rows, cells, strict=True):
             if is_blank(cell):
@@ -241,15 +238,18 @@ class PictureRecipe:
 
     def bad_cells(self, frame: Any, *, source: str = "table", first_row: int = 0) -> list[BadCell]:
         """Return the rows without a path, and those whose file does not exist or is no picture."""
+        bad, key = [], self._key(frame, source=source)
+        for place, cell in enumerate(frame[key].tolist()):
+            why = "is not the path of a picture" if is_blank(cell) else _no_picture(self.folder / str(cell))
+            if why is not None:
+                bad.append(bad_cell(frame, key, place, why, first_row=first_row))
+        return bad
+
+    def _key(self, frame: Any, *, source: str) -> Any:
         keys = column_names(frame, source=source)
         if self.column not in keys:
             raise no_such_column(self.column, list(keys), source=source, role="the pictures")
-        bad = []
-        for place, cell in enumerate(frame[keys[self.column]].tolist()):
-            why = "is not the path of a picture" if is_blank(cell) else _no_picture(self.folder / str(cell))
-            if why is not None:
-                bad.append(bad_cell(frame, keys[self.column], place, why, first_row=first_row))
-        return bad
+        return keys[self.column]
 
     def extra(self, frame: Any) -> tuple[str, ...]:
         """Return the frame's other columns; they are ignored."""

@@ -160,12 +160,10 @@ def read_texts(
             )
     read = replace(recipe, columns=tuple(columns))
     matrix = read.apply(frame, source="X")
-    start = 0
-    for column in columns:
+    for column, start, _ in read.blocks():
         if column.name in across:
             scores = across[column.name]
             matrix[:, start : start + scores.shape[1]] = scores
-        start += len(column.outputs)
     return matrix, read
 
 

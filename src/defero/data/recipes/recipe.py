@@ -4,7 +4,7 @@ Frames are anything with `.columns`, `frame[name]` and `len(frame)`; numpy alone
 can prepare its input without pandas.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,11 +13,19 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.encoders.encoder import TextEncoder
-from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
+from defero.data.recipes.columns import (
+    BLANK,
+    FILLED,
+    NEW,
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    learn_categories,
+    learn_numbers,
+)
 from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
-from defero.data.recipes.remarks import FILLED, NEW
 from defero.data.recipes.text_column import TextColumn, learn_words
+from defero.data.recipes.text_encoder import TextEncoder
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.recipes.usual import UsualNumbers, bad_numbers, checked_numbers
 from defero.data.tables.bad_rows import BadCell
@@ -163,6 +171,13 @@ class FeatureRecipe:
         kinds = TextColumn | VectorColumn | EmbeddedColumn
         return tuple(column.name for column in self.columns if isinstance(column, kinds))
 
+    def blocks(self) -> Iterator[tuple[Column, int, int]]:
+        """Yield each column, and the first and the last + 1 of its numbers in the matrix."""
+        stop = 0
+        for column in self.columns:
+            start, stop = stop, stop + len(column.outputs)
+            yield column, start, stop
+
     @property
     def embedded(self) -> tuple[EmbeddedColumn, ...]:
         """The columns that a text encoder reads."""
@@ -190,15 +205,12 @@ class FeatureRecipe:
             return numbers_alone.matrix()
         keys = self._keys(frame, source=source)
         matrix = np.empty((len(frame), len(self.names)))
-        start = 0
-        for column in self.columns:
-            stop = start + len(column.outputs)
+        for column, start, stop in self.blocks():
             if isinstance(column, NumericColumn):
                 values = checked_numbers(frame, keys[column.name], source=source, first_row=first_row)
                 matrix[:, start:stop] = column.encode(values)
             else:
                 matrix[:, start:stop] = column.encode(texts(frame[keys[column.name]]))
-            start = stop
         return matrix
 
     def usual_numbers(self, frame: Any, *, source: str = "table") -> UsualNumbers | None:
@@ -240,14 +252,11 @@ class FeatureRecipe:
         """
         marks = np.zeros((len(matrix), len(self.columns)), dtype=np.bool_)
         plain: list[tuple[int, int, NumericColumn]] = []
-        start = 0
-        for place, column in enumerate(self.columns):
-            stop = start + len(column.outputs)
+        for place, (column, start, stop) in enumerate(self.blocks()):
             if isinstance(column, NumericColumn) and column.varies:
                 plain.append((place, start, column))
             else:
                 marks[:, place] = column.unusual(matrix[:, start:stop])
-            start = stop
         if plain:  # all numbers at once: a column at a time reads the whole matrix for each
             places, outputs, columns = zip(*plain, strict=True)
             values = matrix if list(outputs) == list(range(matrix.shape[1])) else matrix[:, list(outputs)]

@@ -5,10 +5,55 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import nnls
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.wording import join_names
 from defero.estimators.pool.learners import LEARNERS, Learner
 from defero.estimators.pool.pool_data import PoolData
 from defero.pools.models.score_model import Part, ScoreModel
+
+FEW_SCORES = 30
+
+
+def score_notes(n_scores: IntArray, expert_names: tuple[str, ...]) -> list[str]:
+    """Return a sentence on the members without a score, and one on those with few.
+
+    >>> score_notes(np.array([200, 12, 0]), ("gpt", "phi", "qwen"))[1]
+    'few scores to learn from: phi 12. Their expected scores are shrunk toward the average and are uncertain.'
+    """
+    counts = dict(zip(expert_names, n_scores.tolist(), strict=True))
+    none = [name for name, count in counts.items() if not count]
+    few = [f"{name} {count}" for name, count in counts.items() if 0 < count < FEW_SCORES]
+    verb, counted = ("have", "count as average members") if len(none) > 1 else ("has", "counts as the average member")
+    notes = []
+    if none:
+        notes.append(
+            f"{join_names(none)} {verb} no score to learn from and {counted}: only a lower price speaks for them."
+        )
+    if few:
+        notes.append(
+            f"few scores to learn from: {join_names(few)}. Their expected scores are shrunk toward the average and are "
+            "uncertain."
+        )
+    return notes
+
+
+def with_average_members(covariance: FloatArray, learned: BoolArray) -> FloatArray:
+    """Return the covariance (J, J) of all members, from that of the learned ones; the others are their average.
+
+    The own variance of an average member is at least the mean variance of the learned ones.
+
+    >>> with_average_members(np.array([[0.2, 0.1], [0.1, 0.3]]), np.array([True, True, False])).round(2).tolist()
+    [[0.2, 0.1, 0.15], [0.1, 0.3, 0.2], [0.15, 0.2, 0.25]]
+    """
+    if learned.all():
+        return covariance
+    mix = np.empty((len(covariance), len(learned)))
+    mix[:, learned], mix[:, ~learned] = np.eye(len(covariance)), 1.0 / len(covariance)
+    spread = mix.T @ covariance @ mix
+    new = np.flatnonzero(~learned)
+    spread[new, new] = np.maximum(spread[new, new], np.diag(covariance).mean())
+    return spread
+
 
 BLEND = "blend"
 FEW_SCORES = 200
@@ -19,7 +64,7 @@ _PRIOR_SCORES = 50.0
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ChosenLearner:
     """A model with its held-out expectations.
 
     Attributes
@@ -55,7 +100,7 @@ def candidates(data: PoolData) -> list[str]:
     return names
 
 
-def choose(data: PoolData, name: str | Learner, fees: FloatArray | None = None) -> Choice:
+def choose(data: PoolData, name: str | Learner, fees: FloatArray | None = None) -> ChosenLearner:
     """Fit the learner of this name, or with "auto" the best one.
 
     Parameters
@@ -86,7 +131,7 @@ def choose(data: PoolData, name: str | Learner, fees: FloatArray | None = None) 
         weights_of_parts += [w] * len(fitted)
     slope, offset = calibration(held[chosen], data.scores)
     model = ScoreModel.of(parts, weights_of_parts).calibrated(slope, offset)
-    return Choice(chosen, model, np.clip(held[chosen] * slope + offset, 0.0, 1.0), values)
+    return ChosenLearner(chosen, model, np.clip(held[chosen] * slope + offset, 0.0, 1.0), values)
 
 
 def _held_out(data: PoolData, learner: Learner) -> FloatArray:

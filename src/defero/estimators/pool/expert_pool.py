@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import update_wrapper
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +13,19 @@ from threadpoolctl import threadpool_limits
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError
-from defero.data.encoders.find import find_encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.estimators.pool.choose_learner import choose, chosen_map, score_covariance
-from defero.estimators.pool.expected_prices import fit_prices
-from defero.estimators.pool.pool_data import PoolData
-from defero.estimators.pool.pool_recipe import pool_table
-from defero.estimators.pool.scarce_members import score_notes, with_average_members
+from defero.data.recipes.text_encoder import find_encoder
+from defero.estimators.base import of_team
+from defero.estimators.pool.choose_learner import (
+    choose,
+    chosen_map,
+    score_covariance,
+    score_notes,
+    with_average_members,
+)
+from defero.estimators.pool.learners import fit_prices
+from defero.estimators.pool.pool_data import PoolData, pool_table
 from defero.pools.copies import equal_rows
 from defero.pools.curve import member_means
 from defero.pools.features import as_matrix
@@ -33,20 +37,6 @@ N_FOLDS = 5
 MANY_NUMBERS = 20_000_000
 """Pools of fewer numbers are fitted by one thread. Several wait busily for each other: on a busy machine with two cores
 a ridge of 3,000 x 384 took 67 CPU seconds instead of 2.5."""
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def of_team(method: Callable[Concatenate[PoolRouter, P], R]) -> Callable[Concatenate["ExpertPool", P], R]:
-    """Return a method of the estimator that is one of its team, with the same arguments and the same words."""
-
-    def call(pool: "ExpertPool", /, *values: P.args, **options: P.kwargs) -> R:
-        return method(pool._router(), *values, **options)
-
-    update_wrapper(call, method)
-    return call
 
 
 class ExpertPool(BaseEstimator):
@@ -147,63 +137,48 @@ class ExpertPool(BaseEstimator):
             What the team shall remember of its table.
         """
         with threads_for(X):
-            return self._fit(
-                X, scores, prices=prices, trade_off=trade_off, expert_names=expert_names, groups=groups, facts=facts
+            matrix, who = score_matrix(scores, expert_names)
+            if not np.isfinite(matrix).any():
+                raise InputError("must hold some scores, got none.", argument="scores")
+            features, recipe, rows = self._features(X)
+            if len(features) != len(matrix):
+                raise InputError(f"must have {len(features)} rows like X, got {len(matrix)}.", argument="scores")
+            together = (
+                equal_rows(rows, text=() if recipe is None else recipe.text) if groups is None else np.asarray(groups)
             )
-
-    def _fit(
-        self,
-        X: Any,
-        scores: Any,
-        *,
-        prices: Any,
-        trade_off: float | None,
-        expert_names: ArrayLike | None,
-        groups: ArrayLike | None,
-        facts: Mapping[str, Any] | None,
-    ) -> Self:
-        matrix, who = score_matrix(scores, expert_names)
-        if not np.isfinite(matrix).any():
-            raise InputError("must hold some scores, got none.", argument="scores")
-        features, recipe, rows = self._features(X)
-        if len(features) != len(matrix):
-            raise InputError(f"must have {len(features)} rows like X, got {len(matrix)}.", argument="scores")
-        together = (
-            equal_rows(rows, text=() if recipe is None else recipe.text) if groups is None else np.asarray(groups)
-        )
-        fold = _folds(together, len(matrix), seed=self.random_state)
-        learned = matrix if self.judge is None else corrected_marks(matrix, self.judge)
-        data = PoolData.of(features, learned, fold, recipe)
-        price = None if prices is None else price_matrix(prices, who, n_items=len(matrix))
-        price_model, price_known = fit_prices(data, price)
-        scored = np.asarray(np.isfinite(matrix).any(axis=0))
-        fees = None if trade_off is None else _fees(price, trade_off)
-        choice = choose(data.of_members(scored), self.model, None if fees is None else fees[:, scored])
-        cost, quality = member_means(np.full(matrix.shape, np.nan) if price is None else price, learned)
-        self.learner_, self.held_out_values_ = choice.name, choice.values
-        n_scores = np.isfinite(matrix).sum(axis=0)
-        self.notes_ = score_notes(n_scores, who)
-        self.team_ = PoolRouter(
-            choice.model.with_average_members(scored),
-            who,
-            n_scores,
-            np.clip(quality, 0.0, 1.0),
-            cost,
-            with_average_members(score_covariance(choice.held_out, learned[:, scored]), scored),
-            chosen_map(choice.held_out, learned[:, scored]),
-            price_model,
-            price_known,
-            recipe,
-            row_fingerprints(rows),
-            facts={
-                "learner": choice.name,
-                "held_out": choice.values,
-                "n_items": len(matrix),
-                "judge": None if self.judge is None else [self.judge.sensitivity, self.judge.specificity],
-                **(facts or {}),
-            },
-        )
-        return self
+            fold = _folds(together, len(matrix), seed=self.random_state)
+            learned = matrix if self.judge is None else corrected_marks(matrix, self.judge)
+            data = PoolData.of(features, learned, fold, recipe)
+            price = None if prices is None else price_matrix(prices, who, n_items=len(matrix))
+            price_model, price_known = fit_prices(data, price)
+            scored = np.asarray(np.isfinite(matrix).any(axis=0))
+            fees = None if trade_off is None else _fees(price, trade_off)
+            choice = choose(data.of_members(scored), self.model, None if fees is None else fees[:, scored])
+            cost, quality = member_means(np.full(matrix.shape, np.nan) if price is None else price, learned)
+            self.learner_, self.held_out_values_ = choice.name, choice.values
+            n_scores = np.isfinite(matrix).sum(axis=0)
+            self.notes_ = score_notes(n_scores, who)
+            self.team_ = PoolRouter(
+                choice.model.with_average_members(scored),
+                who,
+                n_scores,
+                np.clip(quality, 0.0, 1.0),
+                cost,
+                with_average_members(score_covariance(choice.held_out, learned[:, scored]), scored),
+                chosen_map(choice.held_out, learned[:, scored]),
+                price_model,
+                price_known,
+                recipe,
+                row_fingerprints(rows),
+                facts={
+                    "learner": choice.name,
+                    "held_out": choice.values,
+                    "n_items": len(matrix),
+                    "judge": None if self.judge is None else [self.judge.sensitivity, self.judge.specificity],
+                    **(facts or {}),
+                },
+            )
+            return self
 
     def _features(self, X: Any) -> tuple[FloatArray, FeatureRecipe | None, Any]:
         """Return the features (n, d), the recipe of a table, and what tells rows apart."""
@@ -234,16 +209,19 @@ class ExpertPool(BaseEstimator):
         judge: Judge | None = None,
     ) -> Self:
         """Add a member of whom few scores are known, or none, as `PoolRouter.add_member`."""
-        self._router().add_member(name, X, scores, price=price, like=like, judge=judge)
+        self._ready().add_member(name, X, scores, price=price, like=like, judge=judge)
         return self
 
     def save(self, folder: str | Path) -> None:
         """Write the team to a model folder; `Team.load` reads it."""
-        self._router().save(folder)
+        self._ready().save(folder)
 
-    def _router(self) -> PoolRouter:
+    def _ready(self) -> PoolRouter:
         check_is_fitted(self, "team_")
         return self.team_
+
+    def _checked(self, X: Any) -> Any:
+        return X  # the team reads arrays, tables and texts alike
 
 
 def threads_for(X: Any) -> AbstractContextManager[Any]:

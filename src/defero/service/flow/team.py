@@ -18,9 +18,9 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.wording import join_names
-from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.recipes.text_encoder import Encoder
 from defero.data.tables.cells import BlankCells, text_of
 from defero.service import Problem
 from defero.service.events import Label, ModelChanged, Row

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from defero.core.checks.arrays import by_name, one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.targets import TARGETS
-from defero.estimators.networks.needs_torch import check_torch, has_torch
+from defero.estimators.deep_nets import check_torch, has_torch
 from defero.losses import LOSSES
 from defero.scorers import Scorer
 from defero.scorers.blend import BlendScorer

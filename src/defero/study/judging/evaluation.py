@@ -13,7 +13,7 @@ from defero.core.errors import TableError
 from defero.core.trial import Trial
 from defero.data.cases import Cases
 from defero.data.fingerprint import combined, row_fingerprints
-from defero.data.recipes.remarks import remark_sentences
+from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.cells import is_blank
 from defero.data.tables.wide import plain_name
 from defero.decide.terms import Terms

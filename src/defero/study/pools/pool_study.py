@@ -14,8 +14,8 @@ from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.splits import split_groups
 from defero.core.wording import count_of, join_names
-from defero.data.encoders.find import Encoder
 from defero.data.fingerprint import row_fingerprints
+from defero.data.recipes.text_encoder import Encoder
 from defero.data.tables.bad_rows import STOP, BadCell
 from defero.data.tables.cells import BlankCells
 from defero.data.tables.read import Table, TableSource

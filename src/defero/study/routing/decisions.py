@@ -22,7 +22,7 @@ from defero.core.labels import Labels
 from defero.core.posterior import at
 from defero.core.wording import count_of, join_names
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
-from defero.data.recipes.remarks import remark_sentences
+from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.bad_rows import BadCells, BadRows, list_of_bad_rows
 from defero.data.tables.formats import write_decisions
 from defero.data.tables.read import read_frame

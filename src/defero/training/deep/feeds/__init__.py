@@ -1,1 +1,0 @@
-"""Batches for deep nets: from memory, from the device, from disk."""

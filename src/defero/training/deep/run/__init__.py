@@ -1,1 +1,0 @@
-"""A training run: its state, checkpoints, log and seeds."""
