@@ -33,8 +33,8 @@ EMPTY = """
 import sys
 import uvicorn
 from fastapi import FastAPI
-from defero.service.access.shell import Shell
-from defero.service.api.schemas import CasesIn
+from defero.service.serve import Shell
+from defero.service.web.schemas import CasesIn
 app = FastAPI()
 @app.post("/v1/cases")
 async def empty(body: CasesIn) -> dict[str, list[str]]:
