@@ -7,7 +7,7 @@ The library names its arguments (`label`, `majority_label=True`). The command li
 import errno
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NotRequired, Self, TypedDict
 
 from defero.core.wording import printable
 
@@ -64,30 +64,32 @@ class Message(str):
         """Return the sentence with every argument spelled by `spell`."""
         return "".join(spell(piece) if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
 
-    def to_list(self) -> list[Any]:
-        """Return the pieces as plain values for JSON."""
-        return [
-            {"argument": piece.name, **({"value": piece.value} if piece.has_value else {})}
-            if isinstance(piece, Argument)
-            else str(piece)
-            for piece in self.pieces
-        ]
+    def to_saved(self) -> tuple["str | _SavedArgument", ...]:
+        """Return the pieces as `codec` keeps them."""
+        return tuple(_saved_argument(piece) if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
 
     @classmethod
-    def from_list(cls, values: list[Any]) -> Self:
-        """Rebuild what `to_list` gave.
+    def from_saved(cls, saved: tuple["str | _SavedArgument", ...]) -> Self:
+        """Rebuild what `to_saved` gave.
 
-        >>> Message.from_list(["pass ", {"argument": "label", "value": "truth"}])
+        >>> Message.from_saved(("pass ", {"argument": "label", "value": "truth"}))
         "pass label='truth'"
         """
         return cls(
-            *(
-                Argument(value["argument"], *([value["value"]] if "value" in value else []))
-                if isinstance(value, dict)
-                else value
-                for value in values
-            )
+            *(one if isinstance(one, str) else Argument(one["argument"], one.get("value", _NOTHING)) for one in saved)
         )
+
+
+class _SavedArgument(TypedDict):
+    """An argument in a saved message."""
+
+    argument: str
+    value: NotRequired[Any]
+
+
+def _saved_argument(argument: Argument) -> _SavedArgument:
+    named = _SavedArgument(argument=argument.name)
+    return named | {"value": argument.value} if argument.has_value else named
 
 
 class InputError(ValueError):

@@ -18,10 +18,10 @@ from defero.core.labels import Labels, as_column, code_answers, is_missing, name
 from defero.core.wording import join_names
 from defero.data.encoders.find import find_encoder
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
-from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.scorers.raw_columns import RawColumn, RawColumns
-from defero.scorers.tree_columns import TreeColumns
+from defero.data.recipes.usual import NumberedColumns
+from defero.scorers.trees import TreeColumns
+from defero.scorers.two_stage import RawColumn, RawColumns
 from defero.team import Team
 
 

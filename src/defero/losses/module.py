@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from defero.core.errors import InputError
 from defero.losses.check_loss import check_loss
 from defero.losses.registry import LOSSES
-from defero.scorers.links import LINKS
+from defero.scorers.network import LINKS
 
 
 class DeferralLoss(nn.Module):

@@ -1,19 +1,38 @@
 """PoolParts: what the team of a pool consists of, and whom the pool is compared with."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, ClassVar, TypedDict
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
+from defero.core.codec import Limits
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.data.fingerprint import HashArray
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.pools.frontier import upper_hull
-from defero.pools.models.linear import LinearPart
+from defero.pools.models.parts import LinearPart
 from defero.pools.models.score_model import ScoreModel
+
+NotNegative = Annotated[float, Limits(0)]
+
+
+class PoolFacts(TypedDict, total=False):
+    """What a pool remembers of its making; an entry is absent where it is not known."""
+
+    learner: str
+    held_out: Mapping[str, float]
+    n_items: Annotated[int, Limits(0)]
+    fees: Mapping[str, str | NotNegative] | None
+    error_cost: NotNegative | None
+    judge: tuple[NotNegative, NotNegative] | None
+    joined: Sequence[str]
+    blank: Sequence[str]
+    key: str | None
+    groups: str | None
+    split: str | None
 
 
 @dataclass(eq=False, repr=False)
@@ -46,11 +65,12 @@ class PoolParts(Preformatted):
         What `fit` chose, and the columns of its table.
     """
 
+    kind: ClassVar[str] = "pool"
     model: ScoreModel
-    expert_names: tuple[str, ...]
-    n_scores: IntArray
-    train_score: FloatArray
-    train_price: FloatArray
+    expert_names: Annotated[tuple[str, ...], Limits(1)]
+    n_scores: Annotated[IntArray, Limits(0)]
+    train_score: Annotated[FloatArray, Limits(finite=False)]
+    train_price: Annotated[FloatArray, Limits(finite=False)]
     covariance: FloatArray
     chosen_map: tuple[float, float] = (0.0, 1.0)
     price_model: LinearPart | None = None
@@ -58,7 +78,7 @@ class PoolParts(Preformatted):
     recipe: FeatureRecipe | None = None
     seen: HashArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     rows_key: str | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: PoolFacts = field(default_factory=PoolFacts)
 
     def __post_init__(self) -> None:
         n_members = self.model.n_members

@@ -4,14 +4,16 @@ A tree of at most 16 leaves is walked without branches: each split that sends a 
 leaves on its left, and the lowest bit that is left is the row's leaf (Lucchese et al. 2015, QuickScorer).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.codec import Count, Limits
 from defero.core.errors import InputError
 
 MOST_LEAVES = 16
@@ -58,15 +60,15 @@ class Forest:
     [11.0, 21.0, 11.0]
     """
 
-    n_features: int
+    n_features: Count
     baseline: FloatArray
     output: IntArray
     feature: IntArray
-    threshold: FloatArray
-    missing_left: Any
-    categories: Any
-    is_category: Any
-    leaves_left: Any
+    threshold: Annotated[FloatArray, Limits(finite=False)]
+    missing_left: BoolArray
+    categories: NDArray[np.uint64]
+    is_category: BoolArray
+    leaves_left: NDArray[np.uint16]
     value: FloatArray
 
     def __post_init__(self) -> None:
@@ -168,44 +170,6 @@ class Forest:
             self.leaves_left[stay],
             self.value[stay],
         )
-
-    def arrays(self) -> dict[str, Any]:
-        """Return what a model folder keeps."""
-        flags = {"missing_left": self.missing_left.astype(np.uint8), "is_category": self.is_category.astype(np.uint8)}
-        return {
-            "n_features": np.array([self.n_features], dtype=np.int64),
-            "baseline": self.baseline,
-            "output": self.output.astype(np.int64),
-            "feature": self.feature.astype(np.int64),
-            "threshold": self.threshold,
-            **flags,
-            "categories": self.categories.view(np.int64),
-            "leaves_left": self.leaves_left.astype(np.int64),
-            "value": self.value,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> "Forest":
-        """Return the forest that `arrays()` described."""
-        try:
-            return cls(
-                int(np.asarray(arrays["n_features"])[0]),
-                np.asarray(arrays["baseline"], dtype=np.float64),
-                np.asarray(arrays["output"], dtype=np.int64),
-                np.asarray(arrays["feature"], dtype=np.int64),
-                np.asarray(arrays["threshold"], dtype=np.float64),
-                np.asarray(arrays["missing_left"]).astype(np.bool_),
-                np.ascontiguousarray(arrays["categories"], dtype=np.int64).view(np.uint64),
-                np.asarray(arrays["is_category"]).astype(np.bool_),
-                np.asarray(arrays["leaves_left"]).astype(np.uint16),
-                np.asarray(arrays["value"], dtype=np.float64),
-            )
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                f"must be what arrays() returns, got something else: {error!r}.", argument="arrays"
-            ) from error
 
 
 class _Codes:

@@ -11,10 +11,9 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
-from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.usual import UsualNumbers
+from defero.data.recipes.usual import NumberedColumns, UsualNumbers
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.scorers.team import TeamScorer
 from defero.team.parts import TeamParts

@@ -5,18 +5,18 @@ can prepare its input without pandas.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.codec import Limits
 from defero.core.errors import Argument, InputError, TableError
-from defero.core.wording import did_you_mean, join_names
+from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.encoders.encoder import TextEncoder
 from defero.data.recipes.columns import BLANK, CategoricalColumn, Column, NumericColumn, learn_categories, learn_numbers
 from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
-from defero.data.recipes.remarks import FILLED, NEW
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.recipes.usual import UsualNumbers, bad_numbers, checked_numbers
@@ -51,7 +51,8 @@ class FeatureRecipe:
     [[40.0, 0.0, 0.0, 1.0], [50.0, 1.0, 0.0, 0.0]]
     """
 
-    columns: tuple[Column, ...]
+    kind: ClassVar[str] = "columns"
+    columns: Annotated[tuple[Column, ...], Limits(1)]
     dropped: Mapping[str, str]
 
     @classmethod
@@ -309,18 +310,6 @@ class FeatureRecipe:
         unused = [f"{name}: not used, {reason}." for name, reason in self.dropped.items()]
         return [*(column.sentence() for column in self.columns), *unused]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; `from_dict` gives back the same recipe, bit for bit."""
-        return {"columns": [_saved(column) for column in self.columns], "dropped": dict(self.dropped)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "FeatureRecipe":
-        """Rebuild what `to_dict` gave."""
-        try:
-            return cls(tuple(_column(column) for column in values["columns"]), dict(values["dropped"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"the feature recipe is damaged: {type(error).__name__} {error}.") from error
-
     def _keys(self, frame: Any, *, source: str) -> dict[str, Any]:
         """Return the frame's own keys by column name, after checking that no column is missing."""
         keys = column_names(frame, source=source)
@@ -339,13 +328,6 @@ _REASONS = {
 
 
 _NO_TEXT = {"number": "holds numbers", "date": "holds dates", "other": "its cells are neither numbers nor text"}
-_KINDS: dict[type, str] = {
-    NumericColumn: "number",
-    CategoricalColumn: "category",
-    TextColumn: "text",
-    VectorColumn: "vector",
-    EmbeddedColumn: "embedding",
-}
 
 
 def _text_columns(text: str | Sequence[str] | None, keys: Mapping[str, Any], *, source: str) -> set[str]:
@@ -362,24 +344,27 @@ def _check_text(name: str, kind: str, *, source: str) -> None:
         )
 
 
-def _saved(column: Column) -> dict[str, Any]:
-    names = [one.name for one in fields(column) if one.metadata.get("saved", True)]
-    return {"kind": _KINDS[type(column)], **{name: _lists(getattr(column, name)) for name in names}}
+NEW: dict[type, str] = {
+    NumericColumn: "far beyond the training range",
+    CategoricalColumn: "a category never seen in training",
+    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "none of its words was seen in training"),
+}
+FILLED: dict[type, str] = {
+    NumericColumn: "blank, filled with the training median",
+    CategoricalColumn: "blank, which no training row was",
+    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "blank, read as no words"),
+}
 
 
-def _lists(value: Any) -> Any:
-    """Turn tuples into lists, as JSON gives them back."""
-    return [_lists(one) for one in value] if isinstance(value, tuple | list) else value
+def remark_sentences(remarks: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each remark on new rows; all columns with filled cells share one, the last.
 
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
-
-
-def _column(values: Mapping[str, Any]) -> Column:
-    fields = {key: _tuples(value) for key, value in values.items() if key != "kind"}
-    for build, kind in _KINDS.items():
-        if kind == values["kind"]:
-            column: Column = build(**fields)
-            return column
-    raise ValueError(f"of unknown kind {values['kind']!r}")
+    >>> remark_sentences({"age: blank, filled with the training median": 3, "size: far beyond the training range": 1})
+    ['size: far beyond the training range, in 1 row.', 'blank cells, filled with the training median: age in 3 rows.']
+    """
+    routine = f": {FILLED[NumericColumn]}"
+    others = {clause: count for clause, count in remarks.items() if not clause.endswith(routine)}
+    blanks = {clause.removesuffix(routine): count for clause, count in remarks.items() if clause.endswith(routine)}
+    sentences = [f"{clause}, in {count_of(count, 'row')}." for clause, count in others.items()]
+    listing = join_names((f"{name} in {count_of(count, 'row')}" for name, count in blanks.items()), most=6)
+    return [*sentences, *([f"blank cells, filled with the training median: {listing}."] if blanks else [])]

@@ -6,12 +6,14 @@ Needs numpy alone.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.errors import TableError
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, float_matrix
+from defero.core.codec import Limits
+from defero.core.errors import InputError, TableError
 from defero.data.tables.bad_cells import NOT_A_NUMBER, BadCell, bad_cell
 from defero.data.tables.cells import numbers
 
@@ -78,13 +80,13 @@ def usual_bounds(values: FloatArray) -> tuple[float, float]:
     return math.nextafter(low - below, -math.inf), math.nextafter(high + above, math.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UsualRanges:
     """The usual numbers of the d columns of a matrix.
 
     Attributes
     ----------
-    low, high : d numbers
+    low, high : (d,)
         The first unusual ones of each column, see `usual_bounds`; infinite for a column that was the same in every row.
 
     Examples
@@ -94,14 +96,19 @@ class UsualRanges:
     [[False, False], [True, False]]
     """
 
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    low: Annotated[FloatArray, Limits(finite=False)]
+    high: Annotated[FloatArray, Limits(finite=False)]
+
+    def __post_init__(self) -> None:
+        if self.low.ndim != 1 or self.low.shape != self.high.shape or not (self.low < self.high).all():
+            raise InputError("must be two bounds for each column.", argument="usual")
 
     @classmethod
     def learn(cls, matrix: FloatArray) -> "UsualRanges":
         """Learn from the training rows (n, d)."""
         bounds = [usual_bounds(column) if (column != column[0]).any() else (-math.inf, math.inf) for column in matrix.T]
-        return cls(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
+        low, high = np.array(bounds, dtype=np.float64).reshape(-1, 2).T
+        return cls(low, high)
 
     def clip(self, matrix: FloatArray) -> FloatArray:
         """Return the matrix (n, d) with unusual numbers moved to the first unusual one on their side."""
@@ -109,7 +116,7 @@ class UsualRanges:
 
     def outside(self, matrix: FloatArray) -> BoolArray:
         """Return which numbers are unusual, (n, d); of a matrix that was clipped the same ones."""
-        return (matrix <= np.array(self.low)) | (matrix >= np.array(self.high))
+        return (matrix <= self.low) | (matrix >= self.high)
 
 
 ROWS_AT_ONCE = 512
@@ -153,3 +160,24 @@ class UsualNumbers:
             for place, values in enumerate(self.columns):
                 block[place] = values[start : start + n_rows]
             yield block.T
+
+
+class NumberedColumns:
+    """An (n, d) array as a frame: its columns are called "column 0", "column 1", ...
+
+    Examples
+    --------
+    >>> table = NumberedColumns([[1.0, float("nan")], [2.0, 5.0]])
+    >>> table.columns, table["column 1"].tolist(), len(table)
+    (('column 0', 'column 1'), [nan, 5.0], 2)
+    """
+
+    def __init__(self, X: ArrayLike) -> None:
+        self.matrix: FloatArray = float_matrix("X", X, gaps=True)
+        self.columns = tuple(f"column {place}" for place in range(self.matrix.shape[1]))
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def __getitem__(self, name: str) -> FloatArray:
+        return self.matrix[:, self.columns.index(name)]

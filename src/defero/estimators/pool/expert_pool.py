@@ -1,6 +1,6 @@
 """ExpertPool: learn who of a pool should answer from scores and prices alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import update_wrapper
 from pathlib import Path
@@ -27,6 +27,7 @@ from defero.pools.curve import member_means
 from defero.pools.features import as_matrix
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
+from defero.pools.parts import PoolFacts
 from defero.pools.router import PoolRouter
 
 N_FOLDS = 5
@@ -124,7 +125,7 @@ class ExpertPool(BaseEstimator):
         trade_off: float | None = None,
         expert_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        facts: Mapping[str, Any] | None = None,
+        facts: PoolFacts | None = None,
     ) -> Self:
         """Learn the expected score of each member, and what a call costs.
 
@@ -160,7 +161,7 @@ class ExpertPool(BaseEstimator):
         trade_off: float | None,
         expert_names: ArrayLike | None,
         groups: ArrayLike | None,
-        facts: Mapping[str, Any] | None,
+        facts: PoolFacts | None,
     ) -> Self:
         matrix, who = score_matrix(scores, expert_names)
         if not np.isfinite(matrix).any():
@@ -195,13 +196,13 @@ class ExpertPool(BaseEstimator):
             price_known,
             recipe,
             row_fingerprints(rows),
-            facts={
-                "learner": choice.name,
-                "held_out": choice.values,
-                "n_items": len(matrix),
-                "judge": None if self.judge is None else [self.judge.sensitivity, self.judge.specificity],
-                **(facts or {}),
-            },
+            facts=PoolFacts(
+                learner=choice.name,
+                held_out=choice.values,
+                n_items=len(matrix),
+                judge=None if self.judge is None else (self.judge.sensitivity, self.judge.specificity),
+            )
+            | (facts or PoolFacts()),
         )
         return self
 

@@ -8,7 +8,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.data.recipes.columns import CategoricalColumn, NumericColumn
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.tables.tree_columns import columns_of
-from defero.scorers.tree_columns import TreeColumns
+from defero.scorers.trees import TreeColumns
 
 
 @dataclass(frozen=True, eq=False)

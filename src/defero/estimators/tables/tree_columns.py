@@ -9,7 +9,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.data.recipes.columns import CategoricalColumn, NumericColumn
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.training_data import TrainingData
-from defero.scorers.tree_columns import TreeColumns
+from defero.scorers.trees import TreeColumns
 
 _FEW_NUMBERS = 4
 """Up to this many numbers, trees split along oblique directions too."""

@@ -1,46 +1,21 @@
 """ScoreModel: from features to the expected score of each member; a weighted sum of parts, calibrated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks.arrays import BoolArray, FloatArray, frozen
-from defero.core.errors import InputError, ModelFolderError
-from defero.pools.models.learned_parts import HeadsPart, TreesPart
-from defero.pools.models.linear import LinearPart
-from defero.pools.models.neighbours import NeighboursPart
-from defero.scorers.trees import inside
+from defero.core.codec import Limits
+from defero.core.errors import InputError
+from defero.pools.models.parts import HeadsPart, LinearPart, NeighboursPart, TreesPart
 
-
-class Part(Protocol):
-    """From features (n, d) to values of the members that were learned together, (n, J0)."""
-
-    kind: ClassVar[str]
-
-    @property
-    def n_features(self) -> int:
-        """D."""
-        ...
-
-    @property
-    def n_members(self) -> int:
-        """J0."""
-        ...
-
-    def predict(self, features: FloatArray) -> FloatArray:
-        """Return the values of n items, (n, J0)."""
-        ...
-
-    def arrays(self) -> dict[str, Any]:
-        """Return what a model folder keeps; the class method `from_arrays` builds the part from it."""
-        ...
-
-
-PARTS: dict[str, Any] = {part.kind: part for part in (LinearPart, NeighboursPart, TreesPart, HeadsPart)}
+Part = LinearPart | NeighboursPart | TreesPart | HeadsPart
+"""From features (n, d) to values of the members that were learned together, (n, J0)."""
+MOST_PARTS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +38,7 @@ class ScoreModel:
     [[0.6, 0.2], [1.0, 0.2]]
     """
 
-    parts: tuple[Part, ...]
+    parts: Annotated[tuple[Part, ...], Limits(1, MOST_PARTS)]
     weights: tuple[float, ...]
     mix: FloatArray
     offset: FloatArray
@@ -83,8 +58,9 @@ class ScoreModel:
     @classmethod
     def of(cls, parts: Sequence[Part], weights: Sequence[float]) -> "ScoreModel":
         """Return the sum of parts; the linear ones become one."""
-        linear = [(part, w) for part, w in zip(parts, weights, strict=True) if isinstance(part, LinearPart)]
-        others = [(part, w) for part, w in zip(parts, weights, strict=True) if not isinstance(part, LinearPart)]
+        pairs: list[tuple[Part, float]] = list(zip(parts, weights, strict=True))
+        linear = [(part, w) for part, w in pairs if isinstance(part, LinearPart)]
+        others: list[tuple[Part, float]] = [(part, w) for part, w in pairs if not isinstance(part, LinearPart)]
         if linear:
             slopes = sum((w * part.weights for part, w in linear), np.zeros(linear[0][0].weights.shape))
             start = sum((w * part.intercept for part, w in linear), np.zeros(linear[0][0].n_members))
@@ -162,26 +138,3 @@ class ScoreModel:
     def without_member(self, place: int) -> "ScoreModel":
         """Return the model without a member."""
         return replace(self, mix=np.delete(self.mix, place, axis=1), offset=np.delete(self.offset, place))
-
-    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return plain values for model.json, and arrays."""
-        arrays: dict[str, Any] = {"mix": self.mix, "offset": self.offset}
-        for place, part in enumerate(self.parts):
-            arrays |= {f"part{place}.{name}": value for name, value in part.arrays().items()}
-        return {"parts": [part.kind for part in self.parts], "weights": list(self.weights)}, arrays
-
-    @classmethod
-    def unpack(cls, settings: Mapping[str, Any], arrays: Mapping[str, Any]) -> "ScoreModel":
-        """Build from what `pack` returned."""
-        unknown = [kind for kind in settings["parts"] if kind not in PARTS]
-        if unknown:
-            raise ModelFolderError(f"unknown kind of part {unknown[0]!r:.40}; this version knows {', '.join(PARTS)}.")
-        parts = [
-            PARTS[kind].from_arrays(inside(f"part{place}.", arrays)) for place, kind in enumerate(settings["parts"])
-        ]
-        return cls(
-            tuple(parts),
-            tuple(float(w) for w in settings["weights"]),
-            np.asarray(arrays["mix"], dtype=np.float64),
-            np.asarray(arrays["offset"], dtype=np.float64),
-        )

@@ -12,6 +12,7 @@ import pandas as pd
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names, money
 from defero.data.exports.export import TABLE
+from defero.data.model_folder import files_of
 from defero.data.table_source import Table, TableSource
 from defero.data.tables.bad_cells import BadCell
 from defero.data.tables.cells import no_such_column
@@ -19,7 +20,6 @@ from defero.pools.choosing import RouteRule
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
-from defero.pools.storage import pool_files
 from defero.study.absent import present_members
 from defero.study.bad_rows import BadRows, are_skipped
 from defero.study.pools.pool_fees import Fees, bad_prices, prices_of, usable_fees
@@ -168,7 +168,7 @@ def _identity(team: PoolRouter, source: TableSource, options: dict[str, Any], li
     """Return what tells this run from others; None for a frame, and where all items are decided at once."""
     if limited or source.path is None:
         return None
-    return run_identity(pool_files(team), {"table": source.path}, options)
+    return run_identity(files_of(team), {"table": source.path}, options)
 
 
 def _trade_off(

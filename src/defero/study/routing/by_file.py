@@ -10,6 +10,7 @@ from typing import Any
 from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, percent
+from defero.data.model_folder import files_of
 from defero.data.tables.parquet import parquet_files
 from defero.study.engines import Engine, run_once
 from defero.study.engines.runs import run_name
@@ -19,7 +20,6 @@ from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
 from defero.team import Team
-from defero.team.storage import router_files
 
 FILE_OPTIONS = (
     "key",
@@ -111,7 +111,7 @@ def route_folder(
     source, target = Path(folder), Path(out)
     parts = _parts(source, target)
     known = {key: value for key, value in options.items() if value is not None}
-    identity = run_identity(router_files(team), {}, known)
+    identity = run_identity(files_of(team), {}, known)
     of = "-".join(str(identity[what]) for what in ("defero", "model", "options"))
     runs = [_settings(source, part) for part in parts]
     for part, settings in zip(parts, runs, strict=True):

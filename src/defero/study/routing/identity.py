@@ -13,17 +13,18 @@ import pandas as pd
 from pandas.util import hash_pandas_object
 
 import defero
+from defero.core.codec import Packed
 from defero.core.errors import InputError
-from defero.data.model_folder import ModelFiles, library_versions
+from defero.data.model_folder import library_versions
 from defero.data.tables.read import ROWS_AT_ONCE
 
 
-def run_identity(model: ModelFiles, files: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def run_identity(model: Packed, files: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain values that are equal for equal runs.
 
     Parameters
     ----------
-    model : ModelFiles
+    model : Packed
     files : tables by name
         A file is told by its size and the time of its last change, a frame by its content.
     options : by name
@@ -38,7 +39,7 @@ def run_identity(model: ModelFiles, files: Mapping[str, Any], options: Mapping[s
     }
 
 
-def model_digest(model: ModelFiles) -> str:
+def model_digest(model: Packed) -> str:
     """Return a hash of everything that a model folder holds."""
     parts = [json.dumps(_plain(model.manifest), sort_keys=True).encode("utf-8")]
     for name, array in sorted(model.arrays.items()):

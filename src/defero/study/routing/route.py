@@ -17,6 +17,7 @@ from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trial import ASK
+from defero.data.model_folder import files_of
 from defero.decide.terms import Terms
 from defero.study.absent import available_without
 from defero.study.bad_rows import are_skipped
@@ -35,7 +36,6 @@ from defero.team.costs.under_terms import decide_under, model_labels
 from defero.team.deciding import UNUSUAL
 from defero.team.judge import terms_of
 from defero.team.panel import with_decider
-from defero.team.storage import router_files
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _identity(team: Team, reading: Reading, terms: _Terms, limits: FileLimits, b
     if reading.source.path is None or not reading.source.path.exists():
         return None
     try:
-        model = router_files(team)
+        model = files_of(team)
     except InputError:  # a function of somebody's, for example
         return None
     money = terms.money

@@ -10,7 +10,7 @@ import pandas as pd
 
 from defero.core.display import HTML_ROWS, html_table
 from defero.core.wording import count_of, join_names
-from defero.data.recipes.remarks import remark_sentences
+from defero.data.recipes.recipe import remark_sentences
 from defero.data.tables.bad_cells import BadCells
 from defero.data.tables.read import read_frame
 from defero.study.routing.file_plan import SETTLED
