@@ -242,8 +242,7 @@ def test_parts_for_other_experts_are_refused(saved, tmp_path):
     ("place", "array", "fact"),
     [
         ("panel.discount", np.array([2.0, 1.0]), "panel.discount must be numbers that are finite and in their range"),
-        ("panel.discount", np.array([1, 1]), "panel.discount must be an array of float64"),
-        ("panel.discount", np.ones(3), "discount is made for 3 experts, not 2"),
+        ("panel.discount", np.array([2**63] * 2, dtype=np.uint64), "panel.discount must be numbers"),
         ("selection.weights", np.array([0.0, np.nan, 0.0]), "selection.weights must be numbers that are finite"),
         ("answer_counts", np.array([-1, 5]), "answer_counts must be numbers that are finite and in their range"),
         ("stranger", np.ones(1), "stranger is unknown"),

@@ -167,7 +167,7 @@ def test_a_manifest_that_is_sealed_again_is_read(linear):
         ({"kind": "forest"}, r"model\.json: kind must be team, got 'forest'; fit again"),
         ({"scorer": {"kind": "forest"}}, r"scorer\.kind must be one of network, .*two-stage, got 'forest'; fit again"),
         ({"classes": GONE}, r"model\.json: classes is missing; fit again or restore"),
-        ({"scorer": {}}, r"model\.json: scorer\.kind is missing; fit again or restore it"),
+        ({"scorer": {}}, r"model\.json: scorer\.kind must be one of network, .*, got None; fit again or restore it"),
         ({"scorer": []}, r"model\.json: scorer must be an object with named entries, got \[\]; fit again"),
         (
             {"scorer": {"kind": "network", "link": "ova", "center": []}},

@@ -17,7 +17,7 @@ from defero.calibration.calibrator import Calibrator
 from defero.calibration.maps import Method
 from defero.calibration.sequences import fit_logistic, gain_of_asking
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.codec import AnyFloat, Limits
+from defero.core.codec import AnyFloat, Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid
 
@@ -90,7 +90,7 @@ class SelectionMap:
     weights: FloatArray
     expert_shift: FloatArray
     asks: bool
-    n_items: Annotated[int, Limits(0)]
+    n_items: Annotated[int, Within(0)]
     gain: AnyFloat
     gain_se: AnyFloat
 

@@ -26,7 +26,7 @@ from defero.calibration.temperature import (
 )
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, index_numbers, true_or_false
 from defero.core.checks.options import one_of
-from defero.core.codec import Limits, Share
+from defero.core.codec import Share, Within
 from defero.core.errors import InputError
 from defero.core.scores import Link, Scores, logit, row_max
 from defero.core.wording import join_names
@@ -161,7 +161,7 @@ class Calibrator:
     temperature: float
     experts: AnyMaps
     n_labels: int | None = None
-    n_answers: tuple[Annotated[int, Limits(0)], ...] | None = None
+    n_answers: tuple[Annotated[int, Within(0)], ...] | None = None
     keeps_model: bool = False
     accuracy: HeldOutAccuracy | None = None
 

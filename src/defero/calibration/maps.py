@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Protocol
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.codec import Count, OneOf
+from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.registry import Registry
 from defero.core.scores import Link
@@ -141,7 +141,7 @@ class Untouched:
 
 
 MAPS: Registry[type[ExpertMaps]] = Registry("method")
-AnyMaps = Annotated[ExpertMaps, OneOf(MAPS)]
+AnyMaps = Annotated[ExpertMaps, MAPS]
 MAPS.register(Untouched.kind, Untouched)
 
 

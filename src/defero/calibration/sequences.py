@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.codec import Limits
+from defero.core.codec import Within
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
 
@@ -96,7 +96,7 @@ class VerdictMap:
 
     weights: FloatArray
     asks: bool = True
-    n_cases: Annotated[int, Limits(0)] = 0
+    n_cases: Annotated[int, Within(0)] = 0
 
     def __post_init__(self) -> None:
         if np.shape(self.weights) != (6,) or not np.isfinite(self.weights).all():

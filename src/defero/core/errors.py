@@ -5,9 +5,9 @@ The library names its arguments (`label`, `majority_label=True`). The command li
 """
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NotRequired, Self, TypedDict
+from typing import Any, Self
 
 from defero.core.wording import printable
 
@@ -64,32 +64,27 @@ class Message(str):
         """Return the sentence with every argument spelled by `spell`."""
         return "".join(spell(piece) if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
 
-    def to_saved(self) -> tuple["str | _SavedArgument", ...]:
+    def to_saved(self) -> tuple[str | Mapping[str, Any], ...]:
         """Return the pieces as `codec` keeps them."""
-        return tuple(_saved_argument(piece) if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
+        return tuple(
+            {"argument": piece.name, **({"value": piece.value} if piece.has_value else {})}
+            if isinstance(piece, Argument)
+            else str(piece)
+            for piece in self.pieces
+        )
 
     @classmethod
-    def from_saved(cls, saved: tuple["str | _SavedArgument", ...]) -> Self:
+    def from_saved(cls, saved: tuple[str | Mapping[str, Any], ...]) -> Self:
         """Rebuild what `to_saved` gave.
 
         >>> Message.from_saved(("pass ", {"argument": "label", "value": "truth"}))
         "pass label='truth'"
         """
+        if not all(isinstance(one, str) or isinstance(one.get("argument"), str) for one in saved):
+            raise ValueError("an argument without a name")
         return cls(
             *(one if isinstance(one, str) else Argument(one["argument"], one.get("value", _NOTHING)) for one in saved)
         )
-
-
-class _SavedArgument(TypedDict):
-    """An argument in a saved message."""
-
-    argument: str
-    value: NotRequired[Any]
-
-
-def _saved_argument(argument: Argument) -> _SavedArgument:
-    named = _SavedArgument(argument=argument.name)
-    return named | {"value": argument.value} if argument.has_value else named
 
 
 class InputError(ValueError):

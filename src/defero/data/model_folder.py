@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from defero.core.codec import Packed, pack, unpack, wrong
+from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import ModelFolderError, why_not_written
 from defero.core.wording import join_names
 from defero.data.replace_folder import drafts_of, replace_folder
@@ -264,15 +264,13 @@ def files_of(team: Fitted) -> Packed:
     """Return what a model folder holds of a fitted team; raises where it cannot be saved."""
     key = key_id(rows_key()) if team.rows_key is None and len(team.seen) else team.rows_key
     packed = pack(team)
-    return Packed({"kind": team.kind, **packed.manifest, "rows_key": key}, packed.arrays, packed.files)
+    return Packed({**packed.manifest, "rows_key": key}, packed.arrays, packed.files)
 
 
 def fitted_of(folder: Path, model: Packed, build: type[Team], check: Callable[[Team], None]) -> Team:
     """Build the team of a folder; raise one sentence where it cannot be."""
     try:
-        if model.manifest.get("kind") != build.kind:
-            raise wrong("kind", build.kind, model.manifest.get("kind"))
-        values = {name: value for name, value in model.manifest.items() if name not in (*HEADER, "kind")}
+        values = {name: value for name, value in model.manifest.items() if name not in HEADER}
         team = unpack(build, Packed(values, model.arrays, model.files))
         if team.rows_key == known_key_id():
             team.rows_key = None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.codec import Count, Limits
+from defero.core.codec import Count, Within
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
 from defero.nets.deferral_net import DeferralNet
@@ -180,7 +180,7 @@ class _SavedNet:
     link: str
     net: str
     branches: str
-    item_shape: Annotated[tuple[Annotated[int, Limits(1, MOST_ITEM_NUMBERS)], ...], Limits(1)]
+    item_shape: Annotated[tuple[Annotated[int, Within(1, MOST_ITEM_NUMBERS)], ...], Within(1)]
     n_classes: Count
     n_experts: Count
     center: FloatArray

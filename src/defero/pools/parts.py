@@ -1,13 +1,13 @@
 """PoolParts: what the team of a pool consists of, and whom the pool is compared with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, TypedDict
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
-from defero.core.codec import Limits
+from defero.core.codec import Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.data.fingerprint import HashArray
@@ -16,23 +16,24 @@ from defero.pools.frontier import upper_hull
 from defero.pools.models.parts import LinearPart
 from defero.pools.models.score_model import ScoreModel
 
-NotNegative = Annotated[float, Limits(0)]
+NotNegative = Annotated[float, Within(0)]
 
 
-class PoolFacts(TypedDict, total=False):
-    """What a pool remembers of its making; an entry is absent where it is not known."""
+@dataclass(frozen=True)
+class PoolFacts:
+    """What a pool remembers of its making: the learner that `fit` chose and why, and the columns of its table."""
 
-    learner: str
-    held_out: Mapping[str, float]
-    n_items: Annotated[int, Limits(0)]
-    fees: Mapping[str, str | NotNegative] | None
-    error_cost: NotNegative | None
-    judge: tuple[NotNegative, NotNegative] | None
-    joined: Sequence[str]
-    blank: Sequence[str]
-    key: str | None
-    groups: str | None
-    split: str | None
+    learner: str = "given"
+    held_out: Mapping[str, float] = field(default_factory=dict)
+    n_items: Annotated[int, Within(0)] = 0
+    fees: Mapping[str, str | NotNegative] | None = None
+    error_cost: NotNegative | None = None
+    judge: tuple[NotNegative, NotNegative] | None = None
+    joined: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
+    key: str | None = None
+    groups: str | None = None
+    split: str | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -67,10 +68,10 @@ class PoolParts(Preformatted):
 
     kind: ClassVar[str] = "pool"
     model: ScoreModel
-    expert_names: Annotated[tuple[str, ...], Limits(1)]
-    n_scores: Annotated[IntArray, Limits(0)]
-    train_score: Annotated[FloatArray, Limits(finite=False)]
-    train_price: Annotated[FloatArray, Limits(finite=False)]
+    expert_names: Annotated[tuple[str, ...], Within(1)]
+    n_scores: Annotated[IntArray, Within(0)]
+    train_score: Annotated[FloatArray, Within(finite=False)]
+    train_price: Annotated[FloatArray, Within(finite=False)]
     covariance: FloatArray
     chosen_map: tuple[float, float] = (0.0, 1.0)
     price_model: LinearPart | None = None
@@ -107,7 +108,7 @@ def compared_members(pool: PoolParts, present: BoolArray | None = None) -> IntAr
     """
     here = np.ones(len(pool.expert_names), dtype=np.bool_) if present is None else present
     scored = here & (pool.n_scores > 0) & np.isfinite(pool.train_score)
-    learned = scored & ~np.isin(pool.expert_names, list(pool.facts.get("joined", [])))
+    learned = scored & ~np.isin(pool.expert_names, pool.facts.joined)
     for members in (learned, scored, here):
         if members.any():
             return np.flatnonzero(members)

@@ -33,8 +33,7 @@ class PoolRouter(PoolParts):
     """
 
     def __repr__(self) -> str:
-        learner = self.facts.get("learner", "given")
-        return f"PoolRouter: {join_names(self.expert_names, most=6)}; model {learner}."
+        return f"PoolRouter: {join_names(self.expert_names, most=6)}; model {self.facts.learner}."
 
     def copy(self) -> "PoolRouter":
         """Return a second team with the same parts; what changes one leaves the other as it is."""

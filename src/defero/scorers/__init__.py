@@ -5,7 +5,6 @@ An estimator learns; what it learned is handed over as a scorer, which is served
 
 from typing import Annotated, Any, ClassVar, Protocol
 
-from defero.core.codec import OneOf
 from defero.core.registry import Registry
 from defero.core.scores import Scores
 
@@ -35,4 +34,4 @@ for _kind, _home in {
     "two-stage": "defero.scorers.two_stage:TwoStageScorer",
 }.items():
     SCORERS.register_lazily(_kind, _home)
-AnyScorer = Annotated[Scorer, OneOf(SCORERS)]
+AnyScorer = Annotated[Scorer, SCORERS]

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.codec import Limits, OneOf
+from defero.core.codec import Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid, softmax
 from defero.scorers import Scorer
@@ -40,7 +40,7 @@ class BlendScorer:
     """
 
     kind: ClassVar[str] = "blend"
-    parts: Annotated[tuple[Annotated[Scorer, OneOf(KINDS)], ...], Limits(1, MOST_PARTS)]
+    parts: Annotated[tuple[Annotated[Scorer, KINDS], ...], Within(1, MOST_PARTS)]
     weights: FloatArray
     top: FloatArray = field(default_factory=_identity)
 

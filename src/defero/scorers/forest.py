@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.codec import Count, Limits
+from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 
 MOST_LEAVES = 16
@@ -64,7 +64,7 @@ class Forest:
     baseline: FloatArray
     output: IntArray
     feature: IntArray
-    threshold: Annotated[FloatArray, Limits(finite=False)]
+    threshold: Annotated[FloatArray, Within(finite=False)]
     missing_left: BoolArray
     categories: NDArray[np.uint64]
     is_category: BoolArray

@@ -6,7 +6,7 @@ Nets that this package writes hold all their numbers themselves, so files with e
 
 import importlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.codec import FileOf, Limits
+from defero.core.codec import Within
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
 from defero.scorers import NET
@@ -40,10 +40,10 @@ class OnnxScorer:
 
     kind: ClassVar[str] = "onnx"
     link: str
-    net: Annotated[bytes, FileOf(NET)]
+    net: bytes = field(metadata={"file": NET})
     center: FloatArray
     scale: FloatArray
-    block: Annotated[int, Limits(1, 1 << 20)] = 256
+    block: Annotated[int, Within(1, 1 << 20)] = 256
 
     def __post_init__(self) -> None:
         refuse_external_tensors(self.net)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.class_skill import ClassSkill
-from defero.core.codec import Count, Limits
+from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid
 from defero.heads import ClassHeads, Heads, Lens, fit_head
@@ -47,7 +47,7 @@ class TeamScorer:
     lens: Lens
     heads: Heads
     n_own: Count
-    order: Annotated[IntArray, Limits(0)]
+    order: Annotated[IntArray, Within(0)]
     class_heads: ClassHeads | None = None
     trees: ExpertTrees | None = None
     class_share: float = 0.0

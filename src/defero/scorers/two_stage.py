@@ -1,13 +1,13 @@
 """One classifier for the label, one for each expert's being right: any objects with `predict_proba`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.codec import FileOf, Limits, Place, Share
+from defero.core.codec import Place, Share, Within
 from defero.core.scores import Scores
 from defero.scorers import PARTS
 from defero.scorers.sklearn_parts import read_parts, write_parts
@@ -34,7 +34,7 @@ class RawColumn:
     start: Place
     missing: Place
     fill: float = 0.0
-    levels: Annotated[tuple[str, ...], Limits(1)] | None = None
+    levels: Annotated[tuple[str, ...], Within(1)] | None = None
 
     def cells(self, matrix: FloatArray) -> Any:
         """Return the cells (n,): numbers or texts, NaN for gaps.
@@ -136,7 +136,7 @@ class _SavedTwoStage:
     """What a model folder keeps: the probability of each expert without a model, and all models in one archive."""
 
     constants: tuple[Share | None, ...]
-    parts: Annotated[bytes, FileOf(PARTS)]
+    parts: bytes = field(metadata={"file": PARTS})
     raw: RawColumns | None
 
 

@@ -12,7 +12,7 @@ from defero.calibration.sequences import VerdictMap
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.checks.experts import stratum_names
 from defero.core.class_skill import ClassSkill
-from defero.core.codec import Limits
+from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING, Labels
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
@@ -57,11 +57,11 @@ class Panel:
     predictor: ExpertSetPredictor
     fees: tuple[float, ...] | None
     available: tuple[bool, ...] | None
-    discount: Annotated[FloatArray, Limits(0, 1)]
+    discount: Annotated[FloatArray, Within(0, 1)]
     confusion: ConfusionMatrices
-    mean_size: Annotated[float, Limits(0)] = 0.0
+    mean_size: Annotated[float, Within(0)] = 0.0
     verdicts: Mapping[str, VerdictMap] = field(default_factory=dict)
-    cost_matrix: Annotated[FloatArray, Limits(0)] | None = None
+    cost_matrix: Annotated[FloatArray, Within(0)] | None = None
 
     @classmethod
     def fit(

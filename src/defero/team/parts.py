@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from defero.calibration import Calibrator
 from defero.calibration.after_selection import HeldOut, SelectionMap
 from defero.core.checks.arrays import BoolArray, IntArray, names
-from defero.core.codec import Count, Limits, OneOf
+from defero.core.codec import Count, Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.labels import Labels
@@ -71,13 +71,13 @@ class TeamParts(Preformatted):
     scorer: AnyScorer
     classes: Labels
     expert_names: tuple[str, ...]
-    answer_counts: Annotated[IntArray, Limits(0)]
-    rule: Annotated[Rule, OneOf(RULES)] = field(default_factory=MostLikelyRight)
-    min_answers: Annotated[int, Limits(0)] = 1
+    answer_counts: Annotated[IntArray, Within(0)]
+    rule: Annotated[Rule, RULES] = field(default_factory=MostLikelyRight)
+    min_answers: Annotated[int, Within(0)] = 1
     recipe: FeatureRecipe | PictureRecipe | None = None
     n_features: Count | None = None
     usual: UsualRanges | None = None
-    item_shape: Annotated[tuple[Annotated[int, Limits(1, MOST_PIXELS)], ...], Limits(1)] | None = None
+    item_shape: Annotated[tuple[Annotated[int, Within(1, MOST_PIXELS)], ...], Within(1)] | None = None
     calibrator: Calibrator | None = None
     selection: SelectionMap | None = None
     panel: Panel | None = None

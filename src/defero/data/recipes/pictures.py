@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks.arrays import IntArray
-from defero.core.codec import Limits
+from defero.core.codec import Within
 from defero.core.errors import InputError, TableError
 from defero.data.tables.bad_cells import BadCell, bad_cell
 from defero.data.tables.cells import column_names, is_blank, no_such_column, row_number
@@ -190,7 +190,7 @@ def _pillow() -> Any:
     return Image
 
 
-Side = Annotated[int, Limits(1, 1 << 14)]
+Side = Annotated[int, Within(1, 1 << 14)]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.codec import Limits
+from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.encoders.encoder import TextEncoder
@@ -52,7 +52,7 @@ class FeatureRecipe:
     """
 
     kind: ClassVar[str] = "columns"
-    columns: Annotated[tuple[Column, ...], Limits(1)]
+    columns: Annotated[tuple[Column, ...], Within(1)]
     dropped: Mapping[str, str]
 
     @classmethod

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.codec import Limits
+from defero.core.codec import Within
 
 MAX_WORDS = 10_000
 MIN_ROWS = 2  # a word of one training row says nothing about another one
@@ -51,7 +51,7 @@ class TextColumn:
 
     kind: ClassVar[str] = "text"
     name: str
-    words: Annotated[tuple[str, ...], Limits(1)]
+    words: Annotated[tuple[str, ...], Within(1)]
     idf: tuple[float, ...]
     slopes: tuple[tuple[float, ...], ...] | None = None
     bias: tuple[float, ...] = ()

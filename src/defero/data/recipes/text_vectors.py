@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.codec import Limits
+from defero.core.codec import Within
 from defero.data.recipes.text_column import Texts, words_of
 
 NGRAM_LENGTHS = range(3, 7)
@@ -45,8 +45,8 @@ class VectorColumn:
 
     kind: ClassVar[str] = "vector"
     name: str
-    words: Annotated[tuple[str, ...], Limits(1)]
-    width: Annotated[int, Limits(1, by_bytes=True)]
+    words: Annotated[tuple[str, ...], Within(1)]
+    width: Annotated[int, Within(1, by_bytes=True)]
     coordinates: str
     missing: bool = False
 

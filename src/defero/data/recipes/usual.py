@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, float_matrix
-from defero.core.codec import Limits
+from defero.core.codec import Within
 from defero.core.errors import InputError, TableError
 from defero.data.tables.bad_cells import NOT_A_NUMBER, BadCell, bad_cell
 from defero.data.tables.cells import numbers
@@ -96,8 +96,8 @@ class UsualRanges:
     [[False, False], [True, False]]
     """
 
-    low: Annotated[FloatArray, Limits(finite=False)]
-    high: Annotated[FloatArray, Limits(finite=False)]
+    low: Annotated[FloatArray, Within(finite=False)]
+    high: Annotated[FloatArray, Within(finite=False)]
 
     def __post_init__(self) -> None:
         if self.low.ndim != 1 or self.low.shape != self.high.shape or not (self.low < self.high).all():

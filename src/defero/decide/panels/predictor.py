@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, names, probabilities, true_or_false
 from defero.core.checks.experts import Stratum, stratum_names
-from defero.core.codec import AnyFloat, Count, Limits, Share
+from defero.core.codec import AnyFloat, Count, Share, Within
 from defero.core.errors import Argument, InputError, Message
 from defero.core.results import ExpertSets
 from defero.core.targets import TARGETS
@@ -292,7 +292,7 @@ class CalibratedStratum:
 
     name: Stratum
     threshold: AnyFloat
-    n_rows: Annotated[int, Limits(0)]
+    n_rows: Annotated[int, Within(0)]
 
 
 @dataclass(frozen=True)

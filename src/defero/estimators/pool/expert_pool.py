@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -196,13 +197,13 @@ class ExpertPool(BaseEstimator):
             price_known,
             recipe,
             row_fingerprints(rows),
-            facts=PoolFacts(
+            facts=replace(
+                facts or PoolFacts(),
                 learner=choice.name,
                 held_out=choice.values,
                 n_items=len(matrix),
                 judge=None if self.judge is None else (self.judge.sensitivity, self.judge.specificity),
-            )
-            | (facts or PoolFacts()),
+            ),
         )
         return self
 

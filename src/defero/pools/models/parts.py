@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks.arrays import FloatArray, IntArray, frozen
-from defero.core.codec import Count, Limits
+from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 from defero.heads import Heads, Lens
@@ -93,7 +93,7 @@ class NeighboursPart:
     center: FloatArray
     scale: FloatArray
     rows: NDArray[np.float32]
-    values: Annotated[NDArray[np.float32], Limits(finite=False)]
+    values: Annotated[NDArray[np.float32], Within(finite=False)]
     k: Count
     shrink: float
     n_features: Count

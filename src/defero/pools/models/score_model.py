@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks.arrays import BoolArray, FloatArray, frozen
-from defero.core.codec import Limits
+from defero.core.codec import Within
 from defero.core.errors import InputError
 from defero.pools.models.parts import HeadsPart, LinearPart, NeighboursPart, TreesPart
 
@@ -38,7 +38,7 @@ class ScoreModel:
     [[0.6, 0.2], [1.0, 0.2]]
     """
 
-    parts: Annotated[tuple[Part, ...], Limits(1, MOST_PARTS)]
+    parts: Annotated[tuple[Part, ...], Within(1, MOST_PARTS)]
     weights: tuple[float, ...]
     mix: FloatArray
     offset: FloatArray
