@@ -12,6 +12,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from defero import DeferralClassifier, Recipe, Team, TwoStageDeferral
+from defero.core.codec import pack
 from defero.core.errors import ModelFolderError
 from defero.data.model_folder import MANIFEST, WEIGHTS
 from defero.scorers.blend import BlendScorer
@@ -182,7 +183,7 @@ def test_an_ill_typed_parameter_ends_in_one_sentence(saved, name, value):
     folder = saved / "linear"
     manifest = json.loads((folder / MANIFEST).read_text())
     path = name.split(".")
-    recipe = Recipe().to_dict() if len(path) > 1 else None
+    recipe = pack(Recipe()).manifest if len(path) > 1 else None
     forged = put(manifest, ("facts", "parameters", "recipe"), recipe)
     seal(folder, put(forged, ("facts", "parameters", *path), value))
     sentence = None

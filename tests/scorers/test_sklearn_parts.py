@@ -89,7 +89,7 @@ def test_fitted_classifiers_come_back_bit_equal(kind):
     expert = FrozenEstimator(GaussianNB().fit(X, RIGHT)) if "frozen" in kind else expert.fit(X, RIGHT)
     scorer = TwoStageScorer(CLASSIFIERS[kind]().fit(X, Y), [expert, 0.75])
     packed = pack(scorer)
-    assert packed.manifest == {"constants": [None, 0.75], "parts": "parts.skops", "raw": None}
+    assert packed.manifest == {"kind": "two-stage", "constants": [None, 0.75], "parts": "parts.skops", "raw": None}
     assert packed.arrays == {}
     before, after = scorer.score(X), unpack(TwoStageScorer, packed).score(X)
     for name in ("class_proba", "expert_proba", "model_proba", "expert_raw"):

@@ -101,10 +101,10 @@ def pack(value: Any) -> Packed:
     return packed
 
 
-def unpack(kind: type[Built], packed: Packed) -> Built:
+def unpack(kind: type[Built], packed: Packed, *, place: str = "") -> Built:
     """Build a value of a class from what `pack` returned; raise `ModelFolderError` at the first thing that is odd."""
     source = _Unread(packed)
-    value = cast("Built", _load(kind, packed.manifest, "", source))
+    value = cast("Built", _load(kind, packed.manifest, place, source))
     strangers = [*source.arrays, *source.files]
     if strangers:
         raise ModelFolderError(f"model.json: names no {strangers[0]!r:.80}, which is there; {_REMEDY}")
@@ -113,6 +113,8 @@ def unpack(kind: type[Built], packed: Packed) -> Built:
 
 def _dump(value: Any, place: str, packed: Packed) -> Any:
     """Return a plain value; arrays and files go into `packed`."""
+    if type(value) in (str, bool, int, NoneType) or (type(value) is float and math.isfinite(value)):
+        return value
     if isinstance(value, np.ndarray) and value.dtype.kind not in "OU":
         if place in packed.arrays:
             raise ModelFolderError(f"save: two arrays would be called {place}.")
@@ -136,9 +138,9 @@ def _dump(value: Any, place: str, packed: Packed) -> Any:
         return {str(name): _dump(one, _inside(place, name), packed) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_dump(one, f"{place}[{at}]", packed) for at, one in enumerate(value)]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, str | bool | int | float):
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, str | int):
         return value
     raise TypeError(f"save: {place}: no value of the type {type(value).__name__} can be saved")
 

@@ -49,7 +49,7 @@ def write_folder(folder: Path, model: Packed) -> None:
     model : Packed
     """
     check_writable(folder)
-    weights = save({name: np.ascontiguousarray(array) for name, array in model.arrays.items()})
+    weights = save({name: np.asarray(array, order="C") for name, array in model.arrays.items()})
     parts = {WEIGHTS: weights, **model.files}
     strangers = set(parts) - set(FILES)
     if strangers:

@@ -13,7 +13,7 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.fingerprint import HashArray
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
-from defero.pools.models.parts import LinearPart
+from defero.pools.models import LinearPart
 from defero.pools.parts import PoolParts
 
 Pool = TypeVar("Pool", bound=PoolParts)

@@ -13,8 +13,7 @@ from defero.core.errors import InputError
 from defero.data.fingerprint import HashArray
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.pools.frontier import upper_hull
-from defero.pools.models.parts import LinearPart
-from defero.pools.models.score_model import ScoreModel
+from defero.pools.models import LinearPart, ScoreModel
 
 NotNegative = Annotated[float, Within(0)]
 

@@ -5,7 +5,7 @@ leaves on its left, and the lowest bit that is left is the row's leaf (Lucchese 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -21,6 +21,11 @@ MOST_LEAVES = 16
 _ROWS_AT_ONCE = 4_096
 """So few that the bits of a tree and the columns stay in the processor's cache."""
 _NO_SPLIT = -1
+_SPLITS = {
+    **{"feature": _NO_SPLIT, "threshold": 0.0, "missing_left": False, "categories": 0},
+    **{"is_category": False, "leaves_left": 0},
+}
+"""The arrays (t, s, ...) of splits, and what stands in each where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +78,8 @@ class Forest:
 
     def __post_init__(self) -> None:
         n_trees, n_splits = self.feature.shape
-        shapes = {
-            "output": (n_trees,),
-            "threshold": (n_trees, n_splits),
-            "missing_left": (n_trees, n_splits),
-            "categories": (n_trees, n_splits, 4),
-            "is_category": (n_trees, n_splits),
-            "leaves_left": (n_trees, n_splits),
-            "value": (n_trees, n_splits + 1),
-        }
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SPLITS, (n_trees, n_splits))
+        shapes |= {"output": (n_trees,), "categories": (n_trees, n_splits, 4), "value": (n_trees, n_splits + 1)}
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
@@ -158,18 +156,8 @@ class Forest:
         new_place = np.full(self.n_outputs, -1)
         new_place[outputs] = np.arange(len(outputs))
         stay = new_place[self.output] >= 0
-        return Forest(
-            self.n_features,
-            self.baseline[outputs],
-            new_place[self.output][stay],
-            self.feature[stay],
-            self.threshold[stay],
-            self.missing_left[stay],
-            self.categories[stay],
-            self.is_category[stay],
-            self.leaves_left[stay],
-            self.value[stay],
-        )
+        trees = {name: getattr(self, name)[stay] for name in ("output", "value", *_SPLITS)}
+        return replace(self, **{**trees, "output": new_place[trees["output"]], "baseline": self.baseline[outputs]})
 
 
 class _Codes:
@@ -215,13 +203,8 @@ def join_forests(forests: Sequence[Forest]) -> Forest:
         forests[0].n_features,
         np.concatenate([forest.baseline for forest in forests]),
         np.concatenate([forest.output + start for forest, start in zip(forests, starts, strict=False)]),
-        padded("feature", _NO_SPLIT, n_splits),
-        padded("threshold", 0.0, n_splits),
-        padded("missing_left", False, n_splits),
-        padded("categories", 0, n_splits),
-        padded("is_category", False, n_splits),
-        padded("leaves_left", 0, n_splits),
-        padded("value", 0.0, n_splits + 1),
+        **{name: padded(name, fill, n_splits) for name, fill in _SPLITS.items()},
+        value=padded("value", 0.0, n_splits + 1),
     )
 
 
@@ -230,17 +213,11 @@ def mean_forest(forests: Sequence[Forest]) -> Forest:
     whole = join_forests(forests)
     n = len(forests)
     first = forests[0]
-    return Forest(
-        whole.n_features,
-        whole.baseline.reshape(n, first.n_outputs).mean(axis=0),
-        whole.output % first.n_outputs,
-        whole.feature,
-        whole.threshold,
-        whole.missing_left,
-        whole.categories,
-        whole.is_category,
-        whole.leaves_left,
-        whole.value / n,
+    return replace(
+        whole,
+        baseline=whole.baseline.reshape(n, first.n_outputs).mean(axis=0),
+        output=whole.output % first.n_outputs,
+        value=whole.value / n,
     )
 
 

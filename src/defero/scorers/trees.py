@@ -1,7 +1,7 @@
 """Boosted trees for the classes, and for whether experts with many answers are right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -103,15 +103,8 @@ class TreeColumns:
         """Return the columns with these directions (m, r) added, on the scale of these rows."""
         numbers = self.of_matrix(matrix)[:, len(self.categories) : len(self.categories) + len(self.numbers)]
         spread = np.nanstd(numbers, axis=0)
-        return TreeColumns(
-            self.n_inputs,
-            self.categories,
-            self.numbers,
-            self.missing,
-            np.nanmean(numbers, axis=0),
-            np.where(spread > 0, spread, 1.0),
-            rotation,
-        )
+        center, scale = np.nanmean(numbers, axis=0), np.where(spread > 0, spread, 1.0)
+        return replace(self, center=center, scale=scale, rotation=rotation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,13 +211,8 @@ class ExpertTrees:
         stay = np.flatnonzero(self.expert_idx != gone)
         expert_idx = self.expert_idx[stay]
         forest = None if self.forest is None or not len(stay) else self.forest.take(stay)
-        return ExpertTrees(
-            self.columns,
-            forest,
-            np.where(expert_idx > gone, expert_idx - 1, expert_idx),
-            self.with_trees[stay],
-            self.without_trees,
-        )
+        left = np.where(expert_idx > gone, expert_idx - 1, expert_idx)
+        return replace(self, forest=forest, expert_idx=left, with_trees=self.with_trees[stay])
 
 
 def n_outputs(n_classes: int) -> int:

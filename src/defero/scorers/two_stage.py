@@ -10,7 +10,6 @@ from defero.core.checks.arrays import FloatArray
 from defero.core.codec import Place, Share, Within
 from defero.core.scores import Scores
 from defero.scorers import PARTS
-from defero.scorers.sklearn_parts import read_parts, write_parts
 
 
 @dataclass(frozen=True)
@@ -119,6 +118,8 @@ class TwoStageScorer:
 
     def to_saved(self) -> "_SavedTwoStage":
         """Return the fitted parts without pickle; raises naming a type that cannot be trusted."""
+        from defero.scorers.sklearn_parts import write_parts  # skops imports all of scikit-learn, and torch
+
         constants = tuple(float(one) if isinstance(one, float) else None for one in self.experts)
         models = [None if isinstance(one, float) else one for one in self.experts]
         return _SavedTwoStage(constants, write_parts({"classifier": self.classifier, "experts": models}), self.raw)
@@ -126,6 +127,8 @@ class TwoStageScorer:
     @classmethod
     def from_saved(cls, saved: "_SavedTwoStage") -> "TwoStageScorer":
         """Build from what `to_saved` returned."""
+        from defero.scorers.sklearn_parts import read_parts
+
         parts = read_parts(saved.parts)
         pairs = zip(saved.constants, parts["experts"], strict=True)
         return cls(parts["classifier"], [model if one is None else one for one, model in pairs], saved.raw)

@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 from defero.core.checks.arrays import FloatArray
 from defero.estimators.pool.learners import LEARNERS, Learner
 from defero.estimators.pool.pool_data import PoolData
-from defero.pools.models.score_model import Part, ScoreModel
+from defero.pools.models import Part, ScoreModel
 
 BLEND = "blend"
 FEW_SCORES = 200

@@ -6,7 +6,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.estimators.pool.pool_data import PoolData
 from defero.estimators.pool.residual_ridge import fit_ridge
 from defero.estimators.pool.table_of_means import fit_table
-from defero.pools.models.parts import LinearPart
+from defero.pools.models import LinearPart
 
 
 def fit_prices(data: PoolData, prices: FloatArray | None) -> tuple[LinearPart | None, BoolArray]:

@@ -11,8 +11,7 @@ from defero.estimators.pool.residual_ridge import fit_ridge
 from defero.estimators.pool.table_of_means import fit_table
 from defero.estimators.tables.boosting import boost, size_for_answers
 from defero.heads import Lens, fit_heads
-from defero.pools.models.parts import HeadsPart, NeighboursPart, TargetRange, TreesPart
-from defero.pools.models.score_model import Part
+from defero.pools.models import HeadsPart, NeighboursPart, Part, TargetRange, TreesPart
 from defero.scorers.forest import join_forests
 
 MOST_ROWS = 8_000

@@ -3,7 +3,7 @@
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.pools.models.parts import LinearPart
+from defero.pools.models import LinearPart
 
 PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Times the number of items; beside them the infinite penalty, no regression at all."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.pools.models.parts import LinearPart
+from defero.pools.models import LinearPart
 
 LEVEL_SHRINK = 5.0
 """A member's own mean counts as n / (n + 5), the rest is the pool's."""
