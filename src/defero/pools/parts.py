@@ -89,8 +89,11 @@ class PoolParts(Preformatted):
         for name, shape in {**shapes, "covariance": (n_members, n_members)}.items():
             if getattr(self, name).shape != shape:
                 raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
-        if self.price_model is not None and self.price_model.n_members != n_members:
-            raise InputError(f"must be of {n_members} members.", argument="price_model")
+        width = self.model.n_features
+        if self.price_model is not None and self.price_model.weights.shape != (width, n_members):
+            raise InputError(f"must be of {width} features and {n_members} members.", argument="price_model")
+        if self.recipe is not None and len(self.recipe.names) != width:
+            raise InputError(f"must make {width} features, not {len(self.recipe.names)}.", argument="recipe")
 
 
 def compared_members(pool: PoolParts, present: BoolArray | None = None) -> IntArray:

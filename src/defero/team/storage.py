@@ -32,7 +32,7 @@ def read_team(folder: Path, build: "type[Team]") -> "Team | PoolRouter":
     """Read a model folder and build the team again; a damaged or older one gives a clear error."""
     model = read_folder(folder)
     if model.manifest.get("kind") == POOL:
-        from defero.pools.storage import read_pool  # most folders hold no pool: its room is not loaded for them
+        from defero.pools.router import read_pool  # most folders hold no pool: its room is not loaded for them
 
         return read_pool(folder, model)
     return fitted_of(folder, model, build, _check_parts)

@@ -23,8 +23,7 @@ from defero.data.tables.wide import part_named
 from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.parts import PoolFacts
 from defero.pools.record import judge_pool
-from defero.pools.router import PoolRouter
-from defero.pools.storage import is_pool_folder
+from defero.pools.router import PoolRouter, is_pool_folder
 from defero.study.absent import present_members
 from defero.study.bad_rows import STOP
 from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
