@@ -32,7 +32,7 @@ from benchmarks.gpu_setting import machine_facts, read_cifar10, sim1_answers, wi
 from benchmarks.plain_loop import plain_rate
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet
-from defero.scorers.links import scores_from_logits
+from defero.scorers.network import scores_from_logits
 from defero.training.answer_source import FixedAnswers
 from defero.training.evaluate import Learner, all_logits, judge
 from defero.training.feeds import DeviceFeed

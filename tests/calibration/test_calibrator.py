@@ -1,6 +1,7 @@
 """The calibrator on whole scores: what it gains, what it leaves alone, what is saved, and its error words."""
 
 import json
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -12,13 +13,16 @@ from hypothesis import strategies as st
 from defero.calibration import Calibrator, Method
 from defero.calibration.platt import PlattMaps
 from defero.core import InputError, Scores
+from defero.core.codec import Packed, pack, unpack
+from defero.core.errors import ModelFolderError
 from defero.judge import expected_calibration_error
 from defero.judge.smooth import smooth_calibration_error
-from defero.scorers.links import scores_from_logits
+from defero.scorers.network import scores_from_logits
 
 LINKS = ["logit", "log"]
 METHODS = get_args(Method)
 IDENTITY = PlattMaps("logit", (1.0,), (0.0,), (1.0, 0.0))
+OF_IDENTITY = pack(Calibrator(1.0, IDENTITY)).manifest
 
 
 def fitted(scores, labels, correct, observed=None, *, method="auto"):
@@ -239,7 +243,8 @@ def test_no_method_turns_an_order_round(method, link):
 def test_settings_survive_json_exactly(link, method):
     scores, labels, correct = draw_case(70, boast=1.7, link=link)
     calibrator = fitted(scores, labels, correct, method=method)
-    again = Calibrator.from_settings(json.loads(json.dumps(calibrator.settings())))
+    packed = pack(calibrator)
+    again = unpack(Calibrator, replace(packed, manifest=json.loads(json.dumps(packed.manifest))))
     assert again == calibrator
     assert np.array_equal(again.apply(scores).expert_raw, calibrator.apply(scores).expert_raw)
 
@@ -258,19 +263,19 @@ def test_without_counts_only_the_maps_are_described():
         {"temperature": None},
         {"temperature": float("nan")},
         {"experts": None},
-        {"experts": {"method": "platt", "link": "logit", "slope": [1.0]}},
-        {"experts": {**IDENTITY.settings(), "method": "guess"}},
-        {"experts": {**IDENTITY.settings(), "pooled": []}},
-        {"experts": {"method": "auto", "chosen": ["platt"], "parts": []}},
-        {"experts": {"method": "auto", "chosen": ["none"], "parts": [IDENTITY.settings()]}},
-        {"experts": {"method": "isotonic", "link": "logit", "steps": [{"at": [0.0], "value": [1.0]}]}},
-        {"experts": {"method": "none", "link": "logit", "n_experts": -1}},
+        {"experts": {"kind": "platt", "link": "logit", "slope": [1.0]}},
+        {"experts": {**OF_IDENTITY["experts"], "kind": "guess"}},
+        {"experts": {**OF_IDENTITY["experts"], "pooled": []}},
+        {"experts": {"kind": "auto", "experts": [[0]], "parts": []}},
+        {"experts": {"kind": "auto", "experts": [[0, 1]], "parts": [OF_IDENTITY["experts"]]}},
+        {"experts": {"kind": "isotonic", "link": "logit", "steps": [{"at": [0.0], "value": [1.0]}]}},
+        {"experts": {"kind": "none", "link": "logit", "n_experts": -1}},
         {"n_answers": [1, 2, 3]},
     ],
 )
 def test_damaged_settings_say_so(change):
-    with pytest.raises(InputError, match=r"settings must be what settings\(\) returns, got something else"):
-        Calibrator.from_settings({**Calibrator(1.0, IDENTITY).settings(), **change})
+    with pytest.raises(ModelFolderError, match=r"model\.json: .* fit again or restore it"):
+        unpack(Calibrator, Packed({**OF_IDENTITY, **change}))
 
 
 def test_a_method_must_be_known():

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from defero.calibration.accuracy import HeldOutAccuracy
-from defero.calibration.calibrator import Calibrator
+from defero.calibration.calibrator import Calibrator, HeldOutAccuracy
+from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import Scores
 
@@ -56,7 +56,7 @@ def test_a_calibrator_keeps_it_with_its_experts():
     rng = np.random.default_rng(0)
     scores, labels = drawn(rng, n=60), rng.integers(0, 3, 60)
     calibrator = Calibrator.fit(scores, labels, rng.random((60, 2)) < 0.7, np.ones((60, 2)))
-    again = Calibrator.from_settings(calibrator.settings())
+    again = unpack(Calibrator, pack(calibrator))
     assert again.accuracy == calibrator.accuracy
     assert calibrator.take([1]).accuracy.experts == calibrator.accuracy.experts[1:]
     assert len(calibrator.with_newcomer().accuracy.experts) == 3

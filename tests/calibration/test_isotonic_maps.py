@@ -1,7 +1,5 @@
 """Isotonic steps of the experts: a hand case, scikit-learn's, the order, new scores, and the edges."""
 
-import json
-
 import numpy as np
 import pytest
 from calibration_problems import draw_experts, raw_scores, sigmoid
@@ -10,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from defero.calibration.isotonic import IsotonicMaps, Steps, fit_isotonic
+from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 
 
@@ -96,7 +95,7 @@ def test_steps_are_checked_when_built(at, value, words):
         Steps(at, value)
 
 
-def test_settings_survive_json_exactly():
+def test_maps_survive_packing_exactly():
     logits, correct = draw_experts(200, n_experts=3)
     maps = fit_isotonic(logits, correct, everyone(correct), link="logit")
-    assert IsotonicMaps.from_settings(json.loads(json.dumps(maps.settings()))) == maps
+    assert unpack(IsotonicMaps, pack(maps)) == maps

@@ -1,6 +1,5 @@
 """Calibrators of some of the experts, and with one more: the others' maps are theirs, bit for bit."""
 
-import json
 from functools import cache
 
 import numpy as np
@@ -13,6 +12,7 @@ from defero.calibration.choice import ChosenMaps, with_newcomer
 from defero.calibration.isotonic import fit_isotonic
 from defero.calibration.maps import Untouched
 from defero.calibration.platt import PlattMaps, fit_platt
+from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
 
 J = 5
@@ -58,7 +58,7 @@ def test_a_newcomer_changes_nobodys_map(kind, link, newcomer):
     np.testing.assert_allclose(more.logits(wide)[:, :J], maps.logits(raw), rtol=1e-13)
     twice = with_newcomer(with_newcomer(more, "identity"), newcomer)
     assert twice.methods == (*maps.methods, more.methods[J], "none", more.methods[J])
-    again = Calibrator.from_settings(json.loads(json.dumps(Calibrator(1.0, twice).settings()))).experts
+    again = unpack(Calibrator, pack(Calibrator(1.0, twice))).experts
     assert np.array_equal(again.logits(np.tile(raw[:, :1], 8)), twice.logits(np.tile(raw[:, :1], 8)))
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from defero.calibration.maps import log_odds
-from defero.calibration.platt import POOLED_SPREAD, PlattMaps, fit_platt
-from defero.calibration.scoring import Columns
+from defero.calibration.platt import POOLED_SPREAD, Columns, PlattMaps, fit_platt
 from defero.core.errors import InputError
 
 LINKS = ["logit", "log"]

@@ -8,9 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import expit, logit
 
 from defero import InputError
-from defero.calibration.temperature import apply_temperature, fit_temperature
-from defero.calibration.top_label import FEWEST_ITEMS, choose_top_label
-from defero.scorers import Packed
+from defero.calibration.temperature import FEWEST_ITEMS, apply_temperature, choose_top_label, fit_temperature
+from defero.core.codec import pack, unpack
 from defero.scorers.blend import BlendScorer, with_top
 from defero.scorers.network import NetworkScorer
 
@@ -66,20 +65,17 @@ def test_the_largest_class_stays_the_largest_and_rows_sum_to_one(weights, shift,
     assert (mapped[rows, first] >= wanted - 1e-9).all()  # never below what was asked for, but where it would lose
 
 
-def test_the_map_is_saved_and_an_older_folder_has_none():
+def test_the_map_is_saved():
     nobody = np.zeros((2, 0)), np.zeros(0)
     heads = {"class": (np.eye(2), np.zeros(2)), "expert": nobody}
     part = NetworkScorer("decoupled", np.zeros(2), np.ones(2), {"class": (), "expert": ()}, heads, reads_classes=False)
     blend = BlendScorer((part,), np.ones(1), np.array([0.4, 0.8]))
     features = np.random.default_rng(3).normal(size=(5, 2))
-    packed = blend.pack()
-    again = BlendScorer.unpack(packed)
+    again = unpack(BlendScorer, pack(blend))
     np.testing.assert_array_equal(again.score(features).class_proba, blend.score(features).class_proba)
     plain = part.score(features)
     np.testing.assert_allclose(
         logit(blend.score(features).model_proba), 0.4 + 0.8 * logit(plain.model_proba), atol=1e-9
     )
-    old = Packed(packed.settings, {name: value for name, value in packed.arrays.items() if name != "top"})
-    np.testing.assert_allclose(BlendScorer.unpack(old).score(features).class_proba, plain.class_proba, atol=1e-9)
     with pytest.raises(InputError, match="top"):
         BlendScorer((part,), np.ones(1), np.array([0.0, -1.0]))

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit
-from defero.scorers.links import sigmoid
+from defero.scorers.network import sigmoid
 
 GOOD = {
     "class_proba": [[0.75, 0.25], [0.5, 0.5]],

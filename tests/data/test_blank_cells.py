@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero import Study, read_cases
+from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.data.table_spec import TableSpec
 from defero.data.tables.cells import BlankCells
@@ -105,7 +106,7 @@ def test_fields_of_an_export_are_read_so_too(tmp_path):
 
 def test_facts_remember_values_and_spellings():
     facts = FitFacts(spec=TableSpec(blank=("n/a", "-9"), rename={"Benign": "benign", "?": ""}))
-    assert FitFacts.from_dict(json.loads(json.dumps(facts.to_dict()))) == facts
+    assert unpack(FitFacts, pack(facts)) == facts
 
 
 def test_a_team_in_python_remembers_them(tmp_path):

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from toy_models import ARRAYS, write
 
+from defero.core.codec import Packed
 from defero.core.errors import ModelFolderError
 from defero.data import whole_files
 from defero.data.model_folder import (
     MANIFEST,
     WEIGHTS,
-    ModelFiles,
     check_writable,
     library_versions,
     read_folder,
@@ -41,7 +41,7 @@ def test_what_was_written_is_read(model):
     manifest, arrays = read.manifest, read.arrays
     assert manifest["kind"] == "toy"
     assert manifest["fee"] == 0.1
-    assert manifest["format"] == 2
+    assert manifest["format"] == 3
     assert manifest["versions"] == library_versions()
     assert set(files(model)) == {MANIFEST, WEIGHTS}
     for name, array in ARRAYS.items():
@@ -55,7 +55,7 @@ def test_an_array_in_the_other_order_is_written_as_it_reads(tmp_path):
 
 
 def test_other_files_of_the_model_are_checked_too(tmp_path):
-    write_folder(tmp_path / "model", ModelFiles({}, ARRAYS, {NET: b"123"}))
+    write_folder(tmp_path / "model", Packed({}, ARRAYS, {NET: b"123"}))
     assert read_folder(tmp_path / "model").files == {NET: b"123"}
     (tmp_path / "model" / NET).write_bytes(b"124")
     with pytest.raises(ModelFolderError, match=r"net.onnx: the model folder is damaged \(its checksum is not the one"):
@@ -64,7 +64,7 @@ def test_other_files_of_the_model_are_checked_too(tmp_path):
 
 def test_an_unknown_file_is_not_written(tmp_path):
     with pytest.raises(ModelFolderError, match=r"no file extra\.bin"):
-        write_folder(tmp_path / "model", ModelFiles({}, ARRAYS, {"extra.bin": b"123"}))
+        write_folder(tmp_path / "model", Packed({}, ARRAYS, {"extra.bin": b"123"}))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -213,7 +213,7 @@ def test_no_flipped_bit_goes_unseen(model):
         assert json.loads(bytes(content)) == json.loads(whole)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "null", '{"format": 2}', '{"format": 2, "files": 3}'])
+@pytest.mark.parametrize("text", ["[]", "{}", "null", '{"format": 3}', '{"format": 3, "files": 3}'])
 def test_json_that_is_no_model_is_told(model, text):
     (model / MANIFEST).write_text(text)
     with pytest.raises(ModelFolderError, match=r"model.json: the model folder is damaged \(.*\); fit again or restore"):
@@ -223,10 +223,10 @@ def test_json_that_is_no_model_is_told(model, text):
 @pytest.mark.parametrize(("versions", "writer"), [({"defero": "9.1"}, "9.1"), ({}, "unknown"), ([], "unknown")])
 def test_another_format_says_who_can_read_it(model, versions, writer):
     manifest = json.loads((model / MANIFEST).read_text())
-    (model / MANIFEST).write_text(json.dumps({**manifest, "format": 1, "versions": versions}))
+    (model / MANIFEST).write_text(json.dumps({**manifest, "format": 2, "versions": versions}))
     with pytest.raises(
         ModelFolderError,
-        match=rf"model.json: .*format 1.*format 2; fit again.*defero {writer}\.",
+        match=rf"model.json: .*format 2.*format 3; fit again.*defero {writer}\.",
     ):
         read_folder(model)
 
@@ -236,7 +236,7 @@ def test_a_forged_manifest_deletes_nothing(tmp_path, names):
     folder = tmp_path / "theirs"
     (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "thesis.txt").write_text("years of work")
-    (folder / MANIFEST).write_text(json.dumps({"format": 2, "files": names}))
+    (folder / MANIFEST).write_text(json.dumps({"format": 3, "files": names}))
     with pytest.raises(ModelFolderError, match="theirs: holds docs beside a model"):
         write(folder)
     assert (folder / "docs" / "thesis.txt").read_text() == "years of work"

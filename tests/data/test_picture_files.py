@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from defero.core.errors import InputError, TableError
+from defero.core.codec import Packed, pack, unpack
+from defero.core.errors import InputError, ModelFolderError, TableError
 from defero.data.recipes.pictures import PictureFiles, PictureRecipe, usual_size
 
 
@@ -94,11 +95,11 @@ def test_a_recipe_finds_them_by_the_column(folder):
     assert files.paths == (str(folder / "0.png"), str(folder / "1.png"))
     assert files.rows == (7, 11)
     assert recipe.extra(table) == ("other",)
-    assert PictureRecipe.from_dict(recipe.to_dict()) == recipe
-    assert PictureRecipe.from_dict(recipe.to_dict()).folder == Path()
+    assert unpack(PictureRecipe, pack(recipe)) == recipe
+    assert unpack(PictureRecipe, pack(recipe)).folder == Path()
     with pytest.raises(TableError, match=r"a.csv: row 7, column file: expected the path of a picture, got a blank"):
         recipe.apply(table.assign(file=[None, "1.png"]), source="a.csv", first_row=2)
     with pytest.raises(TableError, match="'file'"):
         recipe.apply(table.rename(columns={"file": "path"}), source="a.csv")
-    with pytest.raises(InputError, match="the picture recipe is damaged"):
-        PictureRecipe.from_dict({"pictures": "file", "size": [3]})
+    with pytest.raises(ModelFolderError, match="size must be a list of 2 entries"):
+        unpack(PictureRecipe, Packed({"column": "file", "size": [3]}))

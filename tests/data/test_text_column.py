@@ -1,6 +1,5 @@
 """Columns of text: words weighted by TF-IDF, the same as scikit-learn's, learned from the training rows alone."""
 
-import json
 import math
 
 import numpy as np
@@ -10,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from defero.core.codec import pack, unpack
 from defero.core.errors import TableError
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_column import TextColumn, learn_words, words_of
@@ -138,7 +138,7 @@ def test_a_text_survives_json_exactly(cells):
     slopes = tuple((0.1 * place, 1 / 3) for place in range(len(column.words)))
     for kept in (column, TextColumn("note", column.words, column.idf, slopes, (1e-300, -0.1))):
         recipe = FeatureRecipe((kept,), {})
-        copy = FeatureRecipe.from_dict(json.loads(json.dumps(recipe.to_dict())))
+        copy = unpack(FeatureRecipe, pack(recipe))
         assert copy == recipe
         assert np.array_equal(copy.apply(pd.DataFrame({"note": cells})), recipe.apply(pd.DataFrame({"note": cells})))
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from defero.core.errors import InputError
+from defero.core.codec import Packed, pack, unpack
+from defero.core.errors import ModelFolderError
 from defero.data.recipes import text_vectors
 from defero.data.recipes.learn_vectors import (
     SMOOTHING,
@@ -204,15 +205,16 @@ def test_in_a_recipe():
 
 def test_saved_and_read_again_bit_for_bit_without_scipy(tmp_path):
     frame, recipe = recipe_of_stories()
-    stored = json.dumps(recipe.to_dict())
-    again = FeatureRecipe.from_dict(json.loads(stored))
+    stored = json.dumps(pack(recipe).manifest)
+    again = unpack(FeatureRecipe, Packed(json.loads(stored)))
     assert again == recipe
     assert np.array_equal(again.apply(frame), recipe.apply(frame))
     (tmp_path / "recipe.json").write_text(stored)
     code = (
         "import sys, json; sys.modules.update(dict.fromkeys(['scipy', 'pandas', 'sklearn', 'torch']))\n"
+        "from defero.core.codec import Packed, unpack\n"
         "from defero.data.recipes.recipe import FeatureRecipe\n"
-        f"recipe = FeatureRecipe.from_dict(json.load(open({str(tmp_path / 'recipe.json')!r})))\n"
+        f"recipe = unpack(FeatureRecipe, Packed(json.load(open({str(tmp_path / 'recipe.json')!r}))))\n"
         "print(recipe.columns[0].encode(['tide boat'])[0, 0])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -222,7 +224,7 @@ def test_saved_and_read_again_bit_for_bit_without_scipy(tmp_path):
 @pytest.mark.parametrize("coordinates", ["AAAA", "not base64!"])
 def test_damaged_vectors_are_told(coordinates):
     _, recipe = recipe_of_stories()
-    values = recipe.to_dict()
+    values = pack(recipe).manifest
     values["columns"][0]["coordinates"] = coordinates
-    with pytest.raises(InputError, match="the feature recipe is damaged"):
-        FeatureRecipe.from_dict(values)
+    with pytest.raises(ModelFolderError, match=r"columns\[0\] is damaged"):
+        unpack(FeatureRecipe, Packed(values))

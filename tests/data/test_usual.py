@@ -1,6 +1,5 @@
 """Which numbers are far beyond the training range, and which cells a recipe calls unusual."""
 
-import json
 import time
 
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from study_results import write_study
 
+from defero.core.codec import pack, unpack
 from defero.core.errors import TableError
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges, usual_bounds
@@ -114,7 +114,7 @@ def test_cells_unlike_those_of_training_are_named_in_any_order_of_the_columns():
 
 def test_a_recipe_from_json_knows_what_is_unusual():
     recipe = FeatureRecipe.learn(TRAIN.drop(columns="note"))
-    again = FeatureRecipe.from_dict(json.loads(json.dumps(recipe.to_dict())))
+    again = unpack(FeatureRecipe, pack(recipe))
     new = TRAIN.head(3).assign(age=[50, 999, 90], site=["x", "north", "north"])
     np.testing.assert_array_equal(again.unusual(again.apply(new)), recipe.unusual(recipe.apply(new)))
     assert named(again, new) == [["site"], ["age"], []]

@@ -55,6 +55,9 @@ from pathlib import Path
 import numpy as np
 from defero.data import whole_files
 from defero.data.model_folder import ModelFiles, read_folder, write_folder
+from defero.data import replace_folder
+from defero.core.codec import Packed
+from defero.data.model_folder import read_folder, write_folder
 
 folder, way, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 if way == "steps":
@@ -64,7 +67,7 @@ def save_until_killed():
     number, parent = 0, os.getppid()
     while os.getppid() == parent:  # a run of the tests that is ended leaves nobody at work
         number += 1
-        write_folder(folder, ModelFiles({"number": number}, {"w": np.full(1000, number)}, {}))
+        write_folder(folder, Packed({"number": number}, {"w": np.full(1000, number)}, {}))
 
 if not times:
     print("ready", flush=True)

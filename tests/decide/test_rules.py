@@ -6,9 +6,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import Scores
 from defero.decide.comparison import Comparison, compare
+from defero.decide.rules import RULES as RULES_BY_NAME
 from defero.decide.rules import (
     AlwaysAskBest,
     AskAtRandom,
@@ -16,8 +18,6 @@ from defero.decide.rules import (
     MostLikelyRight,
     NeverAsk,
     best_expert,
-    rule_from_settings,
-    rule_settings,
 )
 
 RULES = [MostLikelyRight(), NeverAsk(), AlwaysAskBest(), AskAtRandom(0.25, 7), AskBelowThreshold(0.75)]
@@ -140,7 +140,7 @@ def test_absences_per_expert_and_per_item():
     assert both.best_value[1] == -np.inf
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind)
 def test_nobody_to_ask_leaves_the_model(rule):
     for n_experts, available in ((2, [False, False]), (0, None)):
         scores = team([0.25, 0.75], np.full((2, n_experts), 0.875))
@@ -150,7 +150,7 @@ def test_nobody_to_ask_leaves_the_model(rule):
         assert decision.expected_cost.tolist() == [0.75, 0.25]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind)
 @given(situations())
 def test_no_rule_asks_the_absent_or_the_unproven(rule, situation):
     model, experts, fees, can, proven = situation
@@ -229,16 +229,9 @@ def test_the_best_expert_is_the_first_of_the_best(values):
         assert best[i] == (-1 if max(row) == -np.inf else row.index(max(row)))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rules_settings_come_back(rule):
-    assert rule_from_settings(rule_settings(rule)) == rule
-
-
-def test_an_unknown_rule_is_refused():
-    with pytest.raises(InputError, match=r"rule must be one of most-likely-right, never-ask, .*, got 'coin'"):
-        rule_from_settings({"name": "coin"})
-    with pytest.raises(InputError, match=r"rule must be one of .*, got None"):
-        rule_from_settings({})
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind)
+def test_a_rule_comes_back(rule):
+    assert unpack(RULES_BY_NAME[rule.kind], pack(rule)) == rule
 
 
 @pytest.mark.parametrize(

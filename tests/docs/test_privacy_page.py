@@ -32,7 +32,7 @@ def written(router, folder):
 def test_names_and_categories_are_kept_as_given(team, tmp_path):
     written(team, tmp_path / "model")
     manifest = json.loads((tmp_path / "model" / "model.json").read_text())
-    assert manifest["experts"] == ["ann@example.org", "bob"]
+    assert manifest["expert_names"] == ["ann@example.org", "bob"]
     assert "Basel" in json.dumps(manifest["recipe"])
 
 

@@ -10,6 +10,7 @@ import pytest
 from tiny_pictures import Pooled, pictures, small_team
 
 from defero import DeferralClassifier
+from defero.core.codec import pack, unpack
 from defero.core.errors import InputError, ModelFolderError
 from defero.team import Team
 
@@ -52,17 +53,17 @@ def test_a_named_net_comes_back_bit_for_bit(named, tmp_path):
 def test_weights_that_do_not_fit_are_told_before_the_net_is_built(named, net):
     from defero.nets.deep_scorer import DeepScorer
 
-    packed = named.team_.scorer.base.pack()
+    packed = pack(named.team_.scorer.base)
     with pytest.raises(ModelFolderError, match=f"the weights are not those of {net}; fit again"):
-        DeepScorer.unpack(replace(packed, settings={**packed.settings, "net": net}))
+        unpack(DeepScorer, replace(packed, manifest={**packed.manifest, "net": net}))
 
 
 def test_an_item_beyond_all_use_is_refused(named):
     from defero.nets.deep_scorer import DeepScorer
 
-    packed = named.team_.scorer.base.pack()
+    packed = pack(named.team_.scorer.base)
     with pytest.raises(ModelFolderError, match=r"item_shape must have at most .*100000, 100000, 3"):
-        DeepScorer.unpack(replace(packed, settings={**packed.settings, "item_shape": [100_000, 100_000, 3]}))
+        unpack(DeepScorer, replace(packed, manifest={**packed.manifest, "item_shape": [100_000, 100_000, 3]}))
 
 
 def test_somebodys_module_is_not_saved_but_named(tmp_path):

@@ -16,7 +16,7 @@ from defero.core.scores import sigmoid
 from defero.datasets import wedge
 from defero.datasets.crowds import keswani_toxicity, sentiment_polarity_crowd
 from defero.heads import HeadPrior, Heads, class_features, fit_head, fit_heads, fit_prior
-from defero.heads.head import modes
+from defero.heads.heads import modes
 from defero.heads.log_loss import ExpertLogLoss
 
 CROWDS = {"sentiment_polarity_crowd": sentiment_polarity_crowd, "keswani_toxicity": keswani_toxicity}

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.core.errors import InputError
+from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
 from defero.heads import ClassHeads, Heads, fit_class_heads, fit_heads
 from defero.heads.class_heads import errors_on_record, groups_with_class, with_class
@@ -139,7 +139,7 @@ def test_who_joins_and_leaves_changes_nobody_else_and_the_folder_keeps_all():
     unknown = heads.with_unknown()
     empty = heads.with_expert(nothing[:0], flat[:0], label[:0], right[:0])
     assert np.array_equal(skill_of(unknown, 2), skill_of(empty, 2))
-    again = ClassHeads.from_arrays(joined.arrays())
+    again = unpack(ClassHeads, pack(joined))
     assert np.array_equal(skill_of(again, 2), skill_of(joined, 2))
     assert np.array_equal(again.errors, joined.errors)
 
@@ -172,7 +172,7 @@ def test_heads_that_read_no_belief_have_the_same_skill_whatever_the_model_believ
     heads = fitted(2, label, flat, item, expert, right, reads_belief=False)
     skill = heads.skill(np.zeros((2, 0)), np.array([[0.9, 0.1], [0.2, 0.8]])).right
     assert (skill[0] == skill[1]).all()
-    again = ClassHeads.from_arrays(heads.arrays())
+    again = unpack(ClassHeads, pack(heads))
     assert not again.reads_belief
     assert np.allclose(again.skill(np.zeros((1, 0)), flat[:1]).right, skill[:1], atol=1e-12)
 
@@ -187,12 +187,3 @@ def test_sums_are_finite_where_everybody_is_certain():
     proba = np.random.default_rng(0).dirichlet(np.ones(2), size=200)
     assert np.isfinite(sure.log_odds(np.zeros((200, 0)), proba)).all()
     assert np.isfinite(sure.logit_sd(np.zeros((200, 0)), proba)).all()
-
-
-@pytest.mark.parametrize("value", [[], ["x"], [7], [[1, 0]], [np.nan]])
-def test_a_folder_whose_heads_may_or_may_not_read_the_belief_is_refused(value):
-    label, flat, item, expert, right = crowd(2, 50, np.array([[0.9, 0.6], [0.5, 0.8]]))
-    arrays = fitted(2, label, flat, item, expert, right).arrays()
-    with pytest.raises(InputError) as error:
-        ClassHeads.from_arrays({**arrays, "reads_belief": np.array(value)})
-    assert error.value.argument == "reads_belief"

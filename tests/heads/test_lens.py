@@ -3,6 +3,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from defero import InputError
+from defero.core.codec import pack, unpack
 from defero.heads import Lens, class_features
 
 RNG = np.random.default_rng(0)
@@ -60,7 +61,7 @@ def test_what_shares_a_spread():
 def test_saved_and_read_it_looks_the_same(d):
     features, proba = RNG.normal(size=(60, d)), RNG.dirichlet(np.ones(4), size=60)
     lens = Lens.fit(features, reads_classes=True)
-    again = Lens.from_settings(lens.settings(), lens.arrays())
+    again = unpack(Lens, pack(lens))
     assert np.array_equal(again.transform(features, proba), lens.transform(features, proba))
 
 
@@ -79,7 +80,7 @@ def test_of_many_classes_the_main_directions_are_looked_at():
     oracle = PCA(16).fit_transform(beliefs)
     assert np.allclose(np.abs(seen[:, :16] - seen[:, :16].mean(axis=0)), np.abs(oracle), atol=1e-7)
     assert lens.groups(features, n_classes=40).tolist() == [*range(16), 16, 17]
-    again = Lens.from_settings(lens.settings(), lens.arrays())
+    again = unpack(Lens, pack(lens))
     assert np.array_equal(again.transform(features, proba), seen)
     few = Lens.fit(features, reads_classes=True, class_proba=proba[:, :16] / proba[:, :16].sum(axis=1, keepdims=True))
     assert few.class_directions is None

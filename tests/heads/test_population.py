@@ -13,8 +13,7 @@ from defero.core.scores import sigmoid
 from defero.datasets import wedge
 from defero.heads import class_features, fit_head, fit_heads, fit_prior
 from defero.heads.log_loss import ExpertLogLoss
-from defero.heads.population import MOST_SPREAD, USUAL_SPREAD, _settle
-from defero.heads.prior import category_groups, scaling
+from defero.heads.prior import MOST_SPREAD, USUAL_SPREAD, _settle, category_groups, scaling
 
 
 def drawn(seed, *, mean, spread, n=1_000, n_experts=200, each=100):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from defero.core.errors import ModelFolderError
-from defero.scorers import NET, Packed
 from defero.scorers.onnx import OnnxScorer, refuse_external_tensors
 
 onnx = pytest.importorskip("onnx")
@@ -36,7 +35,7 @@ def outside_weight(path):
 
 def unpack(model):
     content = model if isinstance(model, bytes) else model.SerializeToString()
-    return OnnxScorer.unpack(Packed({"link": "softmax", "block": 4}, ARRAYS, {NET: content}))
+    return OnnxScorer("softmax", content, **ARRAYS, block=4)
 
 
 def test_a_net_with_its_own_numbers_is_taken():

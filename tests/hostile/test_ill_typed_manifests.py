@@ -3,15 +3,18 @@
 import copy
 import hashlib
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import load, save
 
 from defero import DeferralClassifier, Recipe, Team, TwoStageDeferral
+from defero.core.codec import pack
 from defero.core.errors import ModelFolderError
-from defero.data.model_folder import MANIFEST
+from defero.data.model_folder import MANIFEST, WEIGHTS
 from defero.scorers.blend import BlendScorer
 from defero.study.pools.pool_study import PoolStudy
 
@@ -117,20 +120,24 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
     [
         (("min_answers",), None, "min_answers must be a whole number"),
         (("facts",), [], "facts must be an object"),
-        (("facts", "x"), [[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]], "nested at most 20 deep"),
+        (("facts", "x"), 1, "facts.x is unknown"),
+        (("facts", "parameters", "x"), [[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]], "nested at most 20 deep"),
         (("facts", "parameters"), [], "facts.parameters must be an object"),
         (("facts", "columns"), ["age", 3], r"facts.columns\[1\] must be a text, got 3"),
         (("facts", "columns"), "age", "facts.columns must be a list"),
         (("facts", "joined"), [{}], r"facts.joined\[0\] must be a text"),
-        (("experts",), ["dr_a", 3], r"experts\[1\] must be a text, got 3"),
+        (("expert_names",), ["dr_a", 3], r"expert_names\[1\] must be a text, got 3"),
         (("n_features",), 10**10, "n_features must be a whole number"),
         (("item_shape",), [10**6, 10**6], "item_shape"),
-        (("kind",), "forest", "unknown kind of model 'forest'"),
+        (("kind",), "forest", "kind must be team, got 'forest'"),
+        (("scorer", "kind"), "forest", "scorer.kind must be one of network, "),
+        (("scorer", "center"), "float64 (9,)", "scorer.center is unknown"),
+        (("answer_counts",), "float64 (2,)", "answer_counts must be the type and the shape of its array"),
         (("calibrator", "temperature"), "nan", "temperature must be a number"),
         (("recipe", "columns", 0, "kind"), "code", "must be one of number, category, text, vector"),
         (("panel", "fees"), [0.1], "fees is made for 1 experts"),
         (("panel", "available"), [True] * 3, "available is made for 3 experts"),
-        (("panel", "discount"), [2.0, 1.0], r"in \[0, 1\]"),
+        (("panel", "discount"), [2.0, 1.0], "discount must be the type and the shape of its array"),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
 )
@@ -149,12 +156,12 @@ def test_the_place_and_the_value_are_told(saved, path, value, fact):
     ("path", "value", "fact"),
     [
         (("facts", "fees"), True, "facts.fees must be an object"),
-        (("facts", "fees", "a"), [], "facts.fees.a must be a number"),
+        (("facts", "fees", "a"), [], "facts.fees.a must be a text or a number"),
         (("facts", "error_cost"), "nan", "facts.error_cost must be a number"),
         (("facts", "held_out", "ridge"), None, "facts.held_out.ridge must be a number"),
         (("facts", "key"), 3, "facts.key must be a text"),
         (("chosen_map",), [1.0], "chosen_map"),
-        (("n_scores",), [1], r"n_scores must have shape \(2,\)"),
+        (("n_scores",), [1], "n_scores must be the type and the shape of its array"),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
 )
@@ -176,7 +183,7 @@ def test_an_ill_typed_parameter_ends_in_one_sentence(saved, name, value):
     folder = saved / "linear"
     manifest = json.loads((folder / MANIFEST).read_text())
     path = name.split(".")
-    recipe = Recipe().to_dict() if len(path) > 1 else None
+    recipe = pack(Recipe()).manifest if len(path) > 1 else None
     forged = put(manifest, ("facts", "parameters", "recipe"), recipe)
     seal(folder, put(forged, ("facts", "parameters", *path), value))
     sentence = None
@@ -209,16 +216,50 @@ def test_a_text_recipe_cannot_be_wider_than_its_bytes(saved):
         seal(folder, manifest)
 
 
-def test_parts_for_other_experts_are_refused(saved):
-    folder = saved / "linear"
+def reweigh(folder, manifest, place, array):
+    """Write other numbers in place of an array, and seal the folder."""
+    arrays = {**load((folder / WEIGHTS).read_bytes()), place: array}
+    (folder / WEIGHTS).write_bytes(save(arrays))
+    checksum = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
+    seal(folder, {**put(manifest, place.split("."), f"{array.dtype} {array.shape}"), "files": {WEIGHTS: checksum}})
+
+
+def test_parts_for_other_experts_are_refused(saved, tmp_path):
+    folder = shutil.copytree(saved / "linear", tmp_path / "linear")
+    more = {**json.loads((folder / MANIFEST).read_text()), "expert_names": ["a", "b", "c"]}
+    reweigh(folder, more, "answer_counts", np.array([1, 2, 3]))
+    with pytest.raises(ModelFolderError, match="is made for 2 experts, not 3"):
+        Team.load(folder)
+    alone = {**json.loads((folder / MANIFEST).read_text()), "calibrator": None, "selection": None, "panel": None}
+    whole = load((folder / WEIGHTS).read_bytes())
+    rest = {name: array for name, array in whole.items() if not name.startswith(("selection.", "panel."))}
+    (folder / WEIGHTS).write_bytes(save(rest))
+    reweigh(folder, alone, "answer_counts", np.array([1, 2, 3]))
+    with pytest.raises(ModelFolderError, match="3 expert columns, got 2 and 2"):
+        Team.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("place", "array", "fact"),
+    [
+        ("panel.discount", np.array([2.0, 1.0]), "panel.discount must be numbers that are finite and in their range"),
+        ("panel.discount", np.array([2**63] * 2, dtype=np.uint64), "panel.discount must be numbers"),
+        ("selection.weights", np.array([0.0, np.nan, 0.0]), "selection.weights must be numbers that are finite"),
+        ("answer_counts", np.array([-1, 5]), "answer_counts must be numbers that are finite and in their range"),
+        ("stranger", np.ones(1), "stranger is unknown"),
+    ],
+)
+def test_forged_numbers_are_refused(saved, tmp_path, place, array, fact):
+    folder = shutil.copytree(saved / "linear", tmp_path / "linear")
+    reweigh(folder, json.loads((folder / MANIFEST).read_text()), place, array)
+    with pytest.raises(ModelFolderError, match=fact):
+        Team.load(folder)
+
+
+def test_an_array_that_nobody_names_is_refused(saved, tmp_path):
+    folder = shutil.copytree(saved / "linear", tmp_path / "linear")
     manifest = json.loads((folder / MANIFEST).read_text())
-    more = {**manifest, "experts": ["a", "b", "c"], "answer_counts": [1, 2, 3]}
-    try:
-        seal(folder, more)
-        with pytest.raises(ModelFolderError, match="is made for 2 experts, not 3"):
-            Team.load(folder)
-        seal(folder, {**more, "calibrator": None, "selection": None, "panel": None})
-        with pytest.raises(ModelFolderError, match="3 expert columns, got 2 and 2"):
-            Team.load(folder)
-    finally:
-        seal(folder, manifest)
+    reweigh(folder, manifest, "panel.more", np.ones(2))
+    seal(folder, {**manifest, "files": json.loads((folder / MANIFEST).read_text())["files"]})
+    with pytest.raises(ModelFolderError, match=r"names no 'panel\.more'"):
+        Team.load(folder)

@@ -6,7 +6,7 @@ import torch
 from scipy.optimize import minimize
 
 from defero.losses import DeferralLoss
-from defero.scorers.links import scores_from_logits
+from defero.scorers.network import scores_from_logits
 
 CONSISTENT = ["softmax", "ova", "decoupled", "asymmetric"]
 

@@ -10,11 +10,11 @@ import torch
 from small_nets import items, seeded, small_net
 from torch import nn
 
+from defero.core.codec import pack, unpack
 from defero.core.errors import InputError, ModelFolderError
 from defero.nets import DeferralHead, DeferralNet
 from defero.nets.deep_scorer import export_onnx
-from defero.scorers import unpack_scorer
-from defero.scorers.links import scores_from_logits
+from defero.scorers.network import scores_from_logits
 from defero.scorers.onnx import OnnxScorer
 
 has_onnx = pytest.mark.skipif(
@@ -69,7 +69,7 @@ def test_a_model_folder_runs_without_torch(tmp_path):
     net = trained(tiny(), batch)
     scorer = exported(net, batch, tmp_path / "exported.onnx", block=2)
     assert net.training
-    read = unpack_scorer(scorer.kind, scorer.pack())
+    read = unpack(type(scorer), pack(scorer))
     expected = scores_by_torch(net, batch, "ova")
     assert_same(scorer.score(batch.numpy()), expected)
     assert_same(read.score(batch.numpy()), expected)

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid, softmax
-from defero.scorers.links import scores_from_logits
+from defero.scorers.network import scores_from_logits
 
 LOSSES = ["softmax", "ova", "decoupled", "asymmetric", "moe"]
 

@@ -29,6 +29,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, Polynomial
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from defero.core.codec import pack, unpack
 from defero.core.errors import ModelFolderError
 from defero.data.model_folder import FILES
 from defero.scorers import NET, PARTS
@@ -87,10 +88,10 @@ def test_fitted_classifiers_come_back_bit_equal(kind):
     expert = CLASSIFIERS[kind]()
     expert = FrozenEstimator(GaussianNB().fit(X, RIGHT)) if "frozen" in kind else expert.fit(X, RIGHT)
     scorer = TwoStageScorer(CLASSIFIERS[kind]().fit(X, Y), [expert, 0.75])
-    packed = scorer.pack()
-    assert packed.settings == {"constants": [None, 0.75], "raw": None}
+    packed = pack(scorer)
+    assert packed.manifest == {"kind": "two-stage", "constants": [None, 0.75], "parts": "parts.skops", "raw": None}
     assert packed.arrays == {}
-    before, after = scorer.score(X), TwoStageScorer.unpack(packed).score(X)
+    before, after = scorer.score(X), unpack(TwoStageScorer, packed).score(X)
     for name in ("class_proba", "expert_proba", "model_proba", "expert_raw"):
         assert np.array_equal(getattr(before, name), getattr(after, name))
     assert before.expert_proba[:, 1].tolist() == [0.75] * 60

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from defero import InputError
+from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
 from defero.heads import Lens, fit_class_heads, fit_heads
-from defero.scorers import unpack_scorer
 from defero.scorers.network import NetworkScorer
 from defero.scorers.team import TeamScorer
 
@@ -66,12 +66,7 @@ def test_a_newcomer_needs_the_classes():
         team().with_expert(X[:5], RIGHT[:5])
 
 
-def test_saved_and_read_it_is_the_same_and_older_folders_have_none():
+def test_saved_and_read_it_is_the_same():
     one = team().with_expert(X[:50], RIGHT[:50], label_idx=LABEL[:50]).without_expert(0)
-    packed = one.pack()
-    again = unpack_scorer("team", packed)
+    again = unpack(TeamScorer, pack(one))
     assert np.array_equal(again.class_skill(X).right, one.class_skill(X).right)
-    older = {name: value for name, value in packed.arrays.items() if not name.startswith("class_heads.")}
-    read = unpack_scorer("team", replace(packed, arrays=older))
-    assert read.class_heads is None
-    assert np.array_equal(read.score(X).expert_raw, one.score(X).expert_raw)

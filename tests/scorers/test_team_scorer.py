@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from defero import InputError
+from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
 from defero.heads import Heads, Lens, fit_heads, fit_prior
-from defero.scorers import unpack_scorer
 from defero.scorers.network import NetworkScorer
 from defero.scorers.team import TeamScorer
 
@@ -99,6 +99,6 @@ def test_without_answers_a_newcomer_is_the_population():
 @pytest.mark.parametrize("hidden", [0, 5])
 def test_saved_and_read_it_scores_the_same(tmp_path, hidden):
     team = shrunk(hidden).with_expert(X[:50], RIGHT[:50]).without_expert(0)
-    again = unpack_scorer("team", team.pack())
+    again = unpack(TeamScorer, pack(team))
     assert np.array_equal(again.score(X).expert_raw, team.score(X).expert_raw)
     assert np.array_equal(again.logit_posterior(X)[1], team.logit_posterior(X)[1])

@@ -1,13 +1,16 @@
 """TreeColumns: categories are one column again, marked gaps are NaN, rotations keep distances."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from defero import InputError
+from defero.core.codec import pack, unpack
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.training_data import columns_of
-from defero.scorers.tree_columns import TreeColumns
+from defero.scorers.trees import TreeColumns
 
 FRAME = pd.DataFrame({"age": [30.0, None, 50.0, 70.0], "site": ["a", "b", "a", None], "size": [1.0, 2.0, 3.0, 4.0]})
 
@@ -33,14 +36,12 @@ def test_rotations_keep_distances_on_the_scale_of_the_rows():
     np.testing.assert_array_equal(turned[:, :2], rows)
 
 
-def test_arrays_give_back_the_same_columns_and_forged_ones_are_refused():
+def test_packed_columns_come_back_and_odd_ones_are_refused():
     columns = TreeColumns.of(4, categories=[(0, 2)], numbers=[2], missing=[3])
     rows = np.array([[0.0, 1.0, 30.0, 0.0], [0.0, 0.0, 50.0, 1.0]])
-    np.testing.assert_array_equal(TreeColumns.from_arrays(columns.arrays()).of_matrix(rows), columns.of_matrix(rows))
+    np.testing.assert_array_equal(unpack(TreeColumns, pack(columns)).of_matrix(rows), columns.of_matrix(rows))
     with pytest.raises(InputError, match=r"columns 0\.\.3"):
-        TreeColumns.from_arrays({**columns.arrays(), "numbers": np.array([9])})
-    with pytest.raises(InputError, match="arrays"):
-        TreeColumns.from_arrays({})
+        replace(columns, numbers=np.array([9]))
     for name, value in (("scale", 0.0), ("center", np.nan)):
         with pytest.raises(InputError, match="scale"):
-            TreeColumns.from_arrays({**columns.arrays(), name: np.array([value])})
+            replace(columns, **{name: np.array([value])})

@@ -162,22 +162,23 @@ def test_a_manifest_that_is_sealed_again_is_read(linear):
     [
         (
             {"format": 99},
-            r"model\.json: .*format 99.*format 2; fit again",
+            r"model\.json: .*format 99.*format 3; fit again",
         ),
-        ({"kind": "forest"}, "unknown kind of model 'forest'; this version knows network, .*two-stage: install the"),
+        ({"kind": "forest"}, r"model\.json: kind must be team, got 'forest'; fit again"),
+        ({"scorer": {"kind": "forest"}}, r"scorer\.kind must be one of network, .*two-stage, got 'forest'; fit again"),
         ({"classes": GONE}, r"model\.json: classes is missing; fit again or restore"),
-        (
-            {"scorer": {}},
-            r"model\.json: the model folder is damaged \(KeyError: 'base'\); fit again or restore it",
-        ),
+        ({"scorer": {}}, r"model\.json: scorer\.kind must be one of network, .*, got None; fit again or restore it"),
         ({"scorer": []}, r"model\.json: scorer must be an object with named entries, got \[\]; fit again"),
         (
-            {"scorer": {"base_kind": "network", "base": {"depths": []}}},
-            r"model\.json: scorer\.base\.depths must be an object with named entries, got \[\]; fit again",
+            {"scorer": {"kind": "network", "link": "ova", "center": []}},
+            r"model\.json: scorer\.center must be the type and the shape of its array, got \[\]; fit again",
         ),
-        ({"experts": ["only one"]}, r"model\.json: answer_counts must be 1 numbers, one per expert, got .*; fit again"),
-        ({"rule": {"name": "coin"}}, r"model\.json: the model folder is damaged \(InputError: rule must be one of"),
-        ({"recipe": {"columns": 3}}, r"model\.json: recipe\.columns must be a list, got 3; fit again"),
+        ({"expert_names": ["only one"]}, r"model\.json: .*expert_names must be 3 names, one per column, got 1"),
+        ({"rule": {"kind": "coin"}}, r"model\.json: rule\.kind must be one of most-likely-right, .*, got 'coin'"),
+        (
+            {"recipe": {"kind": "columns", "columns": 3}},
+            r"model\.json: recipe\.columns must be a list, got 3",
+        ),
     ],
 )
 def test_a_manifest_that_makes_no_sense_is_told(linear, changes, message):

@@ -8,15 +8,16 @@ among all J, and q the probability that the model is right. Where j* answered,
 is fitted; the map is applied to every expert, so that the chosen one is chosen and promised by it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from defero.calibration.logistic import fit_logistic
-from defero.calibration.stopping import gain_of_asking
+from defero.calibration.calibrator import Calibrator
+from defero.calibration.maps import Method
+from defero.calibration.sequences import fit_logistic, gain_of_asking
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.codec import AnyFloat, Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid
 
@@ -89,9 +90,9 @@ class SelectionMap:
     weights: FloatArray
     expert_shift: FloatArray
     asks: bool
-    n_items: int
-    gain: float
-    gain_se: float
+    n_items: Annotated[int, Within(0)]
+    gain: AnyFloat
+    gain_se: AnyFloat
 
     def __post_init__(self) -> None:
         for name, shape in {"weights": (3,), "expert_shift": (len(self.expert_shift),)}.items():
@@ -124,36 +125,6 @@ class SelectionMap:
     def with_newcomer(self) -> "SelectionMap":
         """Return the map with one more expert at the end, as the average one."""
         return replace(self, expert_shift=np.append(self.expert_shift, 0.0))
-
-    def settings(self) -> dict[str, Any]:
-        """Return everything that was fitted, in types that JSON knows."""
-        return {
-            "weights": self.weights.tolist(),
-            "expert_shift": self.expert_shift.tolist(),
-            "asks": self.asks,
-            "n_items": self.n_items,
-            "gain": None if np.isnan(self.gain) else self.gain,
-            "gain_se": None if np.isnan(self.gain_se) else self.gain_se,
-        }
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "SelectionMap":
-        """Return the map that `settings()` described."""
-        try:
-            numbers = [np.nan if settings[name] is None else float(settings[name]) for name in ("gain", "gain_se")]
-            return cls(
-                np.array(settings["weights"], dtype=np.float64),
-                np.array(settings["expert_shift"], dtype=np.float64),
-                bool(settings["asks"]),
-                int(settings["n_items"]),
-                *numbers,
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                f"must be what settings() returns, got something else: {error!r}.", argument="settings"
-            ) from error
 
 
 def fit_selection(held_out: HeldOut) -> SelectionMap:
@@ -237,3 +208,52 @@ def _expert_shifts(
 
 def _log_odds(proba: FloatArray) -> FloatArray:
     return np.clip(logit(proba), -MOST_LOG_ODDS, MOST_LOG_ODDS)
+
+
+def selection_after(
+    rows: HeldOut, training: HeldOut | None, calibrator: Calibrator, *, method: Method
+) -> SelectionMap | None:
+    """Return the map for calibrated scores; None for weights, which are no probabilities.
+
+    Parameters
+    ----------
+    rows : HeldOut
+        Uncalibrated scores of the rows that the calibrator was fitted on.
+    training : HeldOut, optional
+        Uncalibrated out-of-fold scores of the training rows, which are many more.
+    calibrator : Calibrator
+    method : str
+        Of the calibrator.
+    """
+    if rows.scores.link == "weight":
+        return None
+    if training is not None:
+        return fit_selection(replace(training, scores=calibrator.apply(training.scores)))
+    return fit_selection(_cross_fitted(rows, method))
+
+
+def _cross_fitted(rows: HeldOut, method: Method) -> HeldOut:
+    """Return the rows with scores that the other folds calibrated: rows that calibrated hide the selection bias."""
+    n = len(rows.label_idx)
+    fold = np.arange(n) % min(_FOLDS, max(n, 1))
+    parts, order = [], []
+    for k in np.unique(fold):
+        inside, rest = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+        if len(rest) == 0:
+            continue
+        calibrator = Calibrator.fit(
+            rows.scores.take(rest), rows.label_idx[rest], rows.correct[rest], rows.observed[rest], method=method
+        )
+        parts.append(calibrator.apply(rows.scores.take(inside)))
+        order.append(inside)
+    if not parts:
+        return rows
+    place = np.argsort(np.concatenate(order))
+    joined = Scores(
+        np.concatenate([part.class_proba for part in parts])[place],
+        np.concatenate([part.expert_proba for part in parts])[place],
+        np.concatenate([part.model_proba for part in parts])[place],
+        np.concatenate([part.expert_raw for part in parts])[place],
+        "logit",
+    )
+    return replace(rows, scores=joined, fold=fold)

@@ -1,40 +1,117 @@
 """Calibrator: from `Scores` to calibrated `Scores`, of the model and of every expert."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Annotated, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.calibration.accuracy import HeldOutAccuracy
 from defero.calibration.choice import (
     FEWEST_ANSWERS,
     FEWEST_LABELS,
-    ChosenMaps,
     NewcomersMap,
     choose_maps,
     with_newcomer,
 )
-from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
-from defero.calibration.maps import ExpertMaps, Method, Untouched
-from defero.calibration.platt import PlattMaps, fit_platt
+from defero.calibration.isotonic import fit_isotonic
+from defero.calibration.maps import AnyMaps, ExpertMaps, Method, Untouched
+from defero.calibration.platt import fit_platt
 from defero.calibration.temperature import (
     apply_temperature,
     choose_temperature,
     fit_temperature,
     largest_class_pays,
 )
-from defero.core.checks.arrays import BoolArray, FloatArray, index_numbers, one_of, true_or_false
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, index_numbers, one_of, true_or_false
+from defero.core.codec import Share, Within
 from defero.core.errors import InputError
-from defero.core.scores import Link, Scores, row_max
+from defero.core.scores import Link, Scores, logit, row_max
 from defero.core.wording import join_names
+
+PRIOR_ANSWERS = 10.0
+"""Weight of the average expert in an expert's accuracy, as a number of answers."""
+MOST_MIXED = 1.0 - 1e-6
+"""Share of equal class probabilities that is mixed in at most: the model's label stays the largest."""
+
+
+@dataclass(frozen=True)
+class HeldOutAccuracy:
+    """How often the model and each expert are right on held-out cases.
+
+    Attributes
+    ----------
+    model : float
+        (right + 1) / (n + 2), which is never 1.
+    newcomer : float
+        The same for the answers of all experts together.
+    experts : J numbers
+        Each with ten answers of the average expert added.
+
+    Examples
+    --------
+    >>> scores = Scores.from_probabilities([[1.0, 0.0], [1.0, 0.0]], [[0.99], [0.2]])
+    >>> accuracy = HeldOutAccuracy(model=0.75, newcomer=0.8, experts=(0.8,))
+    >>> bounded = accuracy.bound(scores, np.array([True, False]))
+    >>> bounded.class_proba.tolist(), bounded.expert_proba.round(3).tolist()
+    ([[0.75, 0.25], [1.0, 0.0]], [[0.8], [0.2]])
+    """
+
+    model: Share
+    newcomer: Share
+    experts: tuple[Share, ...]
+
+    @classmethod
+    def fit(cls, scores: Scores, label_idx: IntArray, correct: BoolArray, observed: BoolArray) -> "HeldOutAccuracy":
+        """Count on held-out cases: labels (n,), and which experts were right and answered at all, (n, J)."""
+        right, answers = (correct & observed).sum(axis=0), observed.sum(axis=0)
+        average = _succession(right.sum(), answers.sum())
+        experts = (right + PRIOR_ANSWERS * average) / (answers + PRIOR_ANSWERS)
+        model = _succession((scores.class_idx == label_idx).sum(), len(label_idx))
+        return cls(model, average, tuple(experts.tolist()))
+
+    def bound(self, scores: Scores, rows: BoolArray) -> Scores:
+        """Return scores in which nobody is surer of these rows (n,) than they are right on average.
+
+        The model's classes are mixed with equal shares until the largest is at most its accuracy; no class changes its
+        rank. Scores are calibrated ones, of link "logit".
+        """
+        if not rows.any():
+            return scores
+        largest, share = scores.class_proba.max(axis=1), 1.0 / scores.n_classes
+        most = max(self.model, share)
+        above = rows & (largest > most)
+        mix = np.where(above, (largest - most) / np.where(above, largest - share, 1.0), 0.0)
+        mix = np.minimum(mix, MOST_MIXED)
+        class_proba = scores.class_proba * (1.0 - mix)[:, None] + (mix * share)[:, None]
+        experts = np.minimum(scores.expert_proba, self.experts)
+        lower = rows[:, None] & (experts < scores.expert_proba)
+        return Scores.computed(
+            class_proba,
+            np.where(rows, np.minimum(scores.model_proba, most), scores.model_proba),
+            np.where(lower, logit(experts), scores.expert_raw),
+            scores.link,
+            expert_proba=np.where(lower, experts, scores.expert_proba),
+        )
+
+    def take(self, experts: Sequence[int]) -> "HeldOutAccuracy":
+        """Return the accuracy of some experts, in this order."""
+        return HeldOutAccuracy(self.model, self.newcomer, tuple(self.experts[j] for j in experts))
+
+    def with_newcomer(self) -> "HeldOutAccuracy":
+        """Return the accuracy with one more expert at the end, who is like the average one."""
+        return HeldOutAccuracy(self.model, self.newcomer, (*self.experts, self.newcomer))
+
+
+def _succession(right: float, total: float) -> float:
+    """Return the mean of a share of which so much was seen, by Laplace's rule: 1/2 where nothing was."""
+    return float((right + 1) / (total + 2))
+
 
 PRIOR_ITEMS = 10.0
 """Weight of the prior belief that the model is calibrated, as a number of items."""
 _FITS = {"auto": choose_maps, "platt": fit_platt, "isotonic": fit_isotonic}
-_KINDS = {kind.method: kind for kind in (ChosenMaps, PlattMaps, IsotonicMaps, Untouched)}
 
 _WORDS = {
     "platt": "Platt's map for {}",
@@ -81,9 +158,9 @@ class Calibrator:
     """
 
     temperature: float
-    experts: ExpertMaps
+    experts: AnyMaps
     n_labels: int | None = None
-    n_answers: tuple[int, ...] | None = None
+    n_answers: tuple[Annotated[int, Within(0)], ...] | None = None
     keeps_model: bool = False
     accuracy: HeldOutAccuracy | None = None
 
@@ -160,6 +237,7 @@ class Calibrator:
     def with_newcomer(self, newcomer: NewcomersMap = "typical") -> "Calibrator":
         """Return the calibrator with one more expert at the end, of whom no held-out answer is known.
 
+        >>> from defero.calibration.platt import PlattMaps
         >>> calibrator = Calibrator(1.5, PlattMaps("logit", (0.5,), (1.0,), (0.8, 0.1)), 30, (30,))
         >>> calibrator.with_newcomer().experts.slope, calibrator.with_newcomer("identity").experts.methods
         ((0.5, 0.8), ('platt', 'none'))
@@ -177,43 +255,6 @@ class Calibrator:
         return calibration_sentences(
             self.temperature, self.experts.methods, names, n_labels=self.n_labels, n_answers=self.n_answers
         )
-
-    def settings(self) -> dict[str, Any]:
-        """Return everything that was fitted, in types that JSON knows.
-
-        >>> Calibrator(1.5, Untouched("logit", 2), 30, (30, 7)).settings()
-        {'temperature': 1.5,
-         'experts': {'method': 'none', 'link': 'logit', 'n_experts': 2},
-         'n_labels': 30, 'n_answers': [30, 7], 'keeps_model': False, 'accuracy': None}
-        """
-        return {
-            "temperature": self.temperature,
-            "experts": self.experts.settings(),
-            "n_labels": self.n_labels,
-            "n_answers": None if self.n_answers is None else list(self.n_answers),
-            "keeps_model": self.keeps_model,
-            "accuracy": None if self.accuracy is None else self.accuracy.settings(),
-        }
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "Calibrator":
-        """Return the calibrator that `settings()` described."""
-        try:
-            method = settings["experts"]["method"]
-            one_of("method", method, _KINDS)
-            n_labels, n_answers, accuracy = (settings.get(name) for name in ("n_labels", "n_answers", "accuracy"))
-            return cls(
-                float(settings["temperature"]),
-                _KINDS[method].from_settings(settings["experts"]),
-                None if n_labels is None else int(n_labels),
-                None if n_answers is None else tuple(int(one) for one in n_answers),
-                bool(settings["keeps_model"]),
-                None if accuracy is None else HeldOutAccuracy.from_settings(accuracy),
-            )
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise InputError(
-                f"must be what settings() returns, got something else: {error!r}.", argument="settings"
-            ) from error
 
     def _check(self, scores: Scores) -> None:
         if scores.n_experts != self.experts.n_experts:

@@ -1,13 +1,12 @@
 """Method "auto": choose a method for each expert by held-out answers, and hold the chosen maps side by side."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from defero.calibration.isotonic import IsotonicMaps, fit_isotonic
-from defero.calibration.maps import ExpertMaps, Untouched, compress
+from defero.calibration.isotonic import fit_isotonic
+from defero.calibration.maps import MAPS, AnyMaps, ExpertMaps, Untouched, compress
 from defero.calibration.platt import PlattMaps, fit_platt
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
@@ -15,7 +14,6 @@ from defero.core.scores import Link
 
 NewcomersMap = Literal["typical", "identity"]
 
-_KNOWN = {kind.method: kind for kind in (Untouched, PlattMaps, IsotonicMaps)}
 FOLDS = 5
 FEWEST_ANSWERS = 20
 """With fewer answers of all experts together nothing can be judged, and no expert is changed."""
@@ -77,9 +75,9 @@ class ChosenMaps:
     experts : for each part the columns it takes, in order; together 0..J-1
     """
 
-    parts: tuple[ExpertMaps, ...]
+    parts: tuple[AnyMaps, ...]
     experts: tuple[tuple[int, ...], ...]
-    method: ClassVar[str] = "auto"
+    kind: ClassVar[str] = "auto"
 
     def __post_init__(self) -> None:
         sizes = [part.n_experts for part in self.parts]
@@ -134,21 +132,8 @@ class ChosenMaps:
                 chosen.append((part.take(tuple(place[experts[j]] for j in new)), new))
         return side_by_side(chosen, link=self.link)
 
-    def settings(self) -> dict[str, Any]:
-        """Return what model.json keeps."""
-        return {
-            "method": self.method,
-            "chosen": list(self.methods),
-            "parts": [part.settings() for part in self.parts],
-        }
 
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "ChosenMaps":
-        """Return the maps that `settings()` described."""
-        methods = [part["method"] for part in settings["parts"]]
-        parts = tuple(_KNOWN[part["method"]].from_settings(part) for part in settings["parts"])
-        chosen = settings["chosen"]
-        return cls(parts, tuple(tuple(j for j, name in enumerate(chosen) if name == method) for method in methods))
+MAPS.register(ChosenMaps.kind, ChosenMaps)
 
 
 def side_by_side(parts: list[tuple[ExpertMaps, tuple[int, ...]]], *, link: Link) -> ExpertMaps:

@@ -1,12 +1,11 @@
 """Isotonic calibration: the best increasing steps through an expert's answers, for experts with many of them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from defero.calibration.maps import checked_link, log_odds
+from defero.calibration.maps import MAPS, checked_link, log_odds
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.scores import Link, logit
@@ -60,7 +59,7 @@ class IsotonicMaps:
 
     link: Link
     steps: tuple[Steps, ...]
-    method: ClassVar[str] = "isotonic"
+    kind: ClassVar[str] = "isotonic"
 
     def __post_init__(self) -> None:
         checked_link(self.link)
@@ -73,7 +72,7 @@ class IsotonicMaps:
     @property
     def methods(self) -> tuple[str, ...]:
         """Isotonic, J times."""
-        return (self.method,) * self.n_experts
+        return (self.kind,) * self.n_experts
 
     def take(self, experts: tuple[int, ...]) -> "IsotonicMaps":
         """Return the maps of some experts."""
@@ -89,19 +88,8 @@ class IsotonicMaps:
         proba = [steps.proba(column) for steps, column in zip(self.steps, u.T, strict=True)]
         return logit(np.stack(proba, axis=1)) + _TILT * u / (1 + np.abs(u)) if proba else u
 
-    def settings(self) -> dict[str, Any]:
-        """Return what model.json keeps."""
-        steps = [{"at": list(one.at), "value": list(one.value)} for one in self.steps]
-        return {"method": self.method, "link": self.link, "steps": steps}
 
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "IsotonicMaps":
-        """Return the maps that `settings()` described."""
-        steps = [
-            Steps(tuple(float(x) for x in one["at"]), tuple(float(x) for x in one["value"]))
-            for one in settings["steps"]
-        ]
-        return cls(settings["link"], tuple(steps))
+MAPS.register(IsotonicMaps.kind, IsotonicMaps)
 
 
 def fit_isotonic(expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link) -> IsotonicMaps:

@@ -1,14 +1,15 @@
 """From a raw score to log-odds, what every map of an expert can do, and the map that changes nothing."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
+from defero.core.codec import Count
 from defero.core.errors import InputError
+from defero.core.registry import Registry
 from defero.core.scores import Link
 
 LINEAR_TO = 20.0
@@ -75,6 +76,8 @@ Method = Literal["auto", "platt", "isotonic", "none"]
 class ExpertMaps(Protocol):
     """From the raw scores of J experts to log-odds that they are right; increasing within each expert."""
 
+    kind: ClassVar[str]
+
     @property
     def link(self) -> Link:
         """What the raw scores are that these maps take."""
@@ -98,10 +101,6 @@ class ExpertMaps(Protocol):
         """Return the maps of some experts, in this order."""
         ...
 
-    def settings(self) -> dict[str, Any]:
-        """Return what model.json keeps."""
-        ...
-
 
 @dataclass(frozen=True)
 class Untouched:
@@ -115,8 +114,8 @@ class Untouched:
     """
 
     link: Link
-    n_experts: int
-    method: ClassVar[str] = "none"
+    n_experts: Count
+    kind: ClassVar[str] = "none"
 
     def __post_init__(self) -> None:
         checked_link(self.link)
@@ -126,7 +125,7 @@ class Untouched:
     @property
     def methods(self) -> tuple[str, ...]:
         """Nothing, J times."""
-        return (self.method,) * self.n_experts
+        return (self.kind,) * self.n_experts
 
     def logits(self, expert_raw: FloatArray) -> FloatArray:
         """Return the log-odds that the raw scores claim, (n, J)."""
@@ -140,14 +139,10 @@ class Untouched:
         """Return the identity for one more."""
         return Untouched(self.link, self.n_experts + 1)
 
-    def settings(self) -> dict[str, Any]:
-        """Return what model.json keeps."""
-        return {"method": self.method, "link": self.link, "n_experts": self.n_experts}
 
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "Untouched":
-        """Return the maps that `settings()` described."""
-        return cls(settings["link"], int(settings["n_experts"]))
+MAPS: Registry[type[ExpertMaps]] = Registry("method")
+AnyMaps = Annotated[ExpertMaps, MAPS]
+MAPS.register(Untouched.kind, Untouched)
 
 
 def checked_link(link: object) -> None:

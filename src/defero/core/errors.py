@@ -5,7 +5,7 @@ The library names its arguments (`label`, `majority_label=True`). The command li
 """
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -64,29 +64,26 @@ class Message(str):
         """Return the sentence with every argument spelled by `spell`."""
         return "".join(spell(piece) if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
 
-    def to_list(self) -> list[Any]:
-        """Return the pieces as plain values for JSON."""
-        return [
+    def to_saved(self) -> tuple[str | Mapping[str, Any], ...]:
+        """Return the pieces as `codec` keeps them."""
+        return tuple(
             {"argument": piece.name, **({"value": piece.value} if piece.has_value else {})}
             if isinstance(piece, Argument)
             else str(piece)
             for piece in self.pieces
-        ]
+        )
 
     @classmethod
-    def from_list(cls, values: list[Any]) -> Self:
-        """Rebuild what `to_list` gave.
+    def from_saved(cls, saved: tuple[str | Mapping[str, Any], ...]) -> Self:
+        """Rebuild what `to_saved` gave.
 
-        >>> Message.from_list(["pass ", {"argument": "label", "value": "truth"}])
+        >>> Message.from_saved(("pass ", {"argument": "label", "value": "truth"}))
         "pass label='truth'"
         """
+        if not all(isinstance(one, str) or isinstance(one.get("argument"), str) for one in saved):
+            raise ValueError("an argument without a name")
         return cls(
-            *(
-                Argument(value["argument"], *([value["value"]] if "value" in value else []))
-                if isinstance(value, dict)
-                else value
-                for value in values
-            )
+            *(one if isinstance(one, str) else Argument(one["argument"], one.get("value", _NOTHING)) for one in saved)
         )
 
 

@@ -10,24 +10,27 @@ import os
 import platform
 import stat
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
+from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import ModelFolderError, why_not_written
 from defero.core.wording import join_names
+from defero.data.rows_key import key_id, known_key_id, rows_key
 from defero.data.whole_files import drafts_of, replace_folder
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
+HEADER = ("format", "versions", "files", "checksum")
+"""Entries of model.json that are of the folder, not of the model."""
 FILES = (WEIGHTS, "parts.skops", "net.onnx")
 """The files that a model can have beside model.json; no others are written, read or deleted."""
 MOST_MANIFEST_BYTES = 1 << 28
@@ -36,36 +39,17 @@ _PAUSE = 0.01
 Arrays = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True, eq=False)
-class ModelFiles:
-    """What a model folder holds.
-
-    Attributes
-    ----------
-    manifest : dict
-        What model.json says.
-    arrays : dict
-        The arrays in weights.safetensors.
-    files : dict
-        The bytes of the other files, by name.
-    """
-
-    manifest: dict[str, Any]
-    arrays: Arrays
-    files: dict[str, bytes]
-
-
-def write_folder(folder: Path, model: ModelFiles) -> None:
+def write_folder(folder: Path, model: Packed) -> None:
     """Write a model folder whole or not at all.
 
     Parameters
     ----------
     folder : Path
         Replaced if it is a model folder already; anything else that is there is left alone, with an error.
-    model : ModelFiles
+    model : Packed
     """
     check_writable(folder)
-    weights = save({name: np.ascontiguousarray(array) for name, array in model.arrays.items()})
+    weights = save({name: np.asarray(array, order="C") for name, array in model.arrays.items()})
     parts = {WEIGHTS: weights, **model.files}
     strangers = set(parts) - set(FILES)
     if strangers:
@@ -112,7 +96,7 @@ def _is_model(folder: Path) -> bool:
     return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) and "format" in manifest
 
 
-def read_folder(folder: Path) -> ModelFiles:
+def read_folder(folder: Path) -> Packed:
     """Read a model folder, after checking that every file is what was written.
 
     A folder that is replaced while it is read is read again.
@@ -128,7 +112,7 @@ def read_folder(folder: Path) -> ModelFiles:
     raise ModelFolderError(f"{folder}: is replaced again and again while it is read; try again later.")
 
 
-def _read_once(folder: Path) -> ModelFiles:
+def _read_once(folder: Path) -> Packed:
     path = folder / MANIFEST
     if not folder.is_dir():
         raise ModelFolderError(f"{folder}: no such model folder; name the folder that fit or save wrote.")
@@ -143,7 +127,7 @@ def _read_once(folder: Path) -> ModelFiles:
         if _sha256(parts[name]) != checksum:
             raise damaged(folder / name, f"its checksum is not the one in {MANIFEST}")
     weights = parts.pop(WEIGHTS)
-    return ModelFiles(manifest, _arrays(folder / WEIGHTS, weights), parts)
+    return Packed(manifest, _arrays(folder / WEIGHTS, weights), parts)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -263,3 +247,41 @@ def writable(folder: str | PathLike[str]) -> list[str]:
     check_writable(path)
     occupied = path.is_dir() and any(path.iterdir())
     return [f"{folder}: there was a model already; the new one has replaced it."] if occupied else []
+
+
+class Fitted(Protocol):
+    """What has a folder: a dataclass whose kind the manifest names, and fingerprints of rows made with a key."""
+
+    kind: ClassVar[str]
+    rows_key: str | None
+    seen: Any
+
+
+Team = TypeVar("Team", bound=Fitted)
+
+
+def files_of(team: Fitted) -> Packed:
+    """Return what a model folder holds of a fitted team; raises where it cannot be saved."""
+    key = key_id(rows_key()) if team.rows_key is None and len(team.seen) else team.rows_key
+    packed = pack(team)
+    return Packed({**packed.manifest, "rows_key": key}, packed.arrays, packed.files)
+
+
+def fitted_of(folder: Path, model: Packed, build: type[Team], check: Callable[[Team], None]) -> Team:
+    """Build the team of a folder; raise one sentence where it cannot be."""
+    try:
+        values = {name: value for name, value in model.manifest.items() if name not in HEADER}
+        team = unpack(build, Packed(values, model.arrays, model.files))
+        if team.rows_key == known_key_id():
+            team.rows_key = None
+        check(team)
+        return team
+    except ModelFolderError as error:
+        raise ModelFolderError(f"{folder}: {error}") from error
+    except ImportError as error:
+        raise ModelFolderError(
+            f"{folder}: this model needs a package that is not installed ({error}); pip install 'defero[train]', or "
+            "have it exported to ONNX."
+        ) from error
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error

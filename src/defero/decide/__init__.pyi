@@ -11,4 +11,3 @@ from defero.decide.rules import AskBelowThreshold as AskBelowThreshold
 from defero.decide.rules import MostLikelyRight as MostLikelyRight
 from defero.decide.rules import NeverAsk as NeverAsk
 from defero.decide.rules import Rule as Rule
-from defero.decide.rules import rule_from_settings as rule_from_settings

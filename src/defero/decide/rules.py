@@ -1,19 +1,19 @@
 """The rules: one that is right (`MostLikelyRight`), and the baselines it is measured against."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, IntArray, one_of
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.registry import Registry
 from defero.core.results import MODEL
 
 
 class Rule(Protocol):
     """Chooses between the model and the best expert of each item."""
 
-    name: ClassVar[str]
+    kind: ClassVar[str]
 
     def choose(self, model_value: FloatArray, expert_value: FloatArray) -> IntArray:
         """Return (n,): -1 for the model, else an expert. `expert_value` is -inf for those who cannot be asked."""
@@ -24,7 +24,7 @@ class Rule(Protocol):
 class MostLikelyRight:
     """The model answers unless some expert is worth at least as much (Eq. 7 of the paper, ties included)."""
 
-    name: ClassVar[str] = "most-likely-right"
+    kind: ClassVar[str] = "most-likely-right"
 
     def choose(self, model_value: FloatArray, expert_value: FloatArray) -> IntArray:
         """Ask the best expert where they are worth at least as much as the model."""
@@ -39,7 +39,7 @@ class MostLikelyRight:
 class NeverAsk:
     """The model answers everything."""
 
-    name: ClassVar[str] = "never-ask"
+    kind: ClassVar[str] = "never-ask"
 
     def choose(self, model_value: FloatArray, expert_value: FloatArray) -> IntArray:
         """Return the model for each item."""
@@ -50,7 +50,7 @@ class NeverAsk:
 class AlwaysAskBest:
     """The best expert who can be asked answers everything."""
 
-    name: ClassVar[str] = "always-ask-best"
+    kind: ClassVar[str] = "always-ask-best"
 
     def choose(self, model_value: FloatArray, expert_value: FloatArray) -> IntArray:
         """Return the best expert of each item; the model where nobody can be asked."""
@@ -63,7 +63,7 @@ class AskAtRandom:
 
     share: float = 1.0
     seed: int = 0
-    name: ClassVar[str] = "ask-at-random"
+    kind: ClassVar[str] = "ask-at-random"
 
     def choose(self, model_value: FloatArray, expert_value: FloatArray) -> IntArray:
         """Draw anew from the seed at each call: the same items in the same order get the same experts."""
@@ -78,33 +78,16 @@ class AskBelowThreshold:
     """The best expert is asked where the model is less sure than a threshold."""
 
     threshold: float
-    name: ClassVar[str] = "ask-below-threshold"
+    kind: ClassVar[str] = "ask-below-threshold"
 
     def choose(self, model_value: FloatArray, expert_value: FloatArray) -> IntArray:
         """Compare the model's own confidence with the threshold."""
         return np.where(model_value < self.threshold, best_expert(expert_value)[0], MODEL)
 
 
-_RULES: dict[str, type[Any]] = {
-    rule.name: rule for rule in (MostLikelyRight, NeverAsk, AlwaysAskBest, AskAtRandom, AskBelowThreshold)
-}
-
-
-def rule_settings(rule: Rule) -> dict[str, Any]:
-    """Return what model.json keeps of a rule."""
-    return {"name": rule.name, **vars(rule)}
-
-
-def rule_from_settings(settings: Mapping[str, Any]) -> Rule:
-    """Build the rule that `rule_settings` described.
-
-    >>> rule_from_settings({"name": "ask-below-threshold", "threshold": 0.8})
-    AskBelowThreshold(threshold=0.8)
-    """
-    options = {key: value for key, value in settings.items() if key != "name"}
-    one_of("rule", settings.get("name"), _RULES)
-    rule: Rule = _RULES[settings["name"]](**options)
-    return rule
+RULES: Registry[type[Rule]] = Registry("rule")
+for _rule in (MostLikelyRight, NeverAsk, AlwaysAskBest, AskAtRandom, AskBelowThreshold):
+    RULES.register(_rule.kind, _rule)
 
 
 def best_expert(expert_value: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight
 from defero.calibration import Method
 from defero.calibration.after_selection import HeldOut, fit_selection
 from defero.core.checks.arrays import FloatArray, whole_number
+from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
 from defero.data.recipes.learn_vectors import vectors_for_texts
@@ -49,7 +50,7 @@ from defero.team import FitFacts, Team
 def parse_parameter(name: str, value: Any) -> Any:
     """Return a parameter as the constructor takes it; raises where model.json holds something else."""
     if name == "recipe":
-        return value if value is None else Recipe.from_dict(value)
+        return value if value is None else unpack(Recipe, Packed(value), place="facts.parameters.recipe")
     entries = value if isinstance(value, list) else [value]
     if not all(isinstance(one, str | int | float | None) for one in entries):
         raise ValueError(f"{name} must be a text, a number, true, false, null or a list of these, got {value!r:.60}.")
@@ -63,7 +64,7 @@ def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     flat = {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()}
     if Path(str(flat.get("text_encoder"))).is_dir():  # where a model lies on this machine is nobody's business
         del flat["text_encoder"]
-    return ({"recipe": recipe.to_dict()} if isinstance(recipe, Recipe) else {}) | {
+    return ({"recipe": pack(recipe).manifest} if isinstance(recipe, Recipe) else {}) | {
         key: value
         for key, value in flat.items()
         if isinstance(value, scalars) or (isinstance(value, list) and all(isinstance(one, scalars) for one in value))
@@ -78,6 +79,8 @@ def parameters_for(estimator: type[BaseEstimator], facts: FitFacts, folder: str 
     known = {key: value for key, value in facts.parameters.items() if key in estimator._get_param_names()}
     try:
         return {key: parse_parameter(key, value) for key, value in known.items()}
+    except ModelFolderError as error:
+        raise ModelFolderError(f"{folder}: {error}") from error
     except (TypeError, ValueError) as error:
         raise ModelFolderError(f"{folder}: model.json: facts.parameters: {error} Fit again or restore it.") from error
 

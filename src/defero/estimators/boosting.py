@@ -15,8 +15,7 @@ from defero.core.errors import Argument, InputError
 from defero.core.splits import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.scorers.forest import MOST_LEAVES, Forest, mean_forest
-from defero.scorers.tree_columns import TreeColumns
-from defero.scorers.trees import n_outputs
+from defero.scorers.trees import TreeColumns, n_outputs
 
 _ROWS_TO_COMPARE = 64
 SMALL_TREE = 6

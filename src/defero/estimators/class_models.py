@@ -9,8 +9,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from defero.calibration.calibrator import PRIOR_ITEMS
-from defero.calibration.temperature import apply_temperature, fit_temperature
-from defero.calibration.top_label import choose_top_label
+from defero.calibration.temperature import apply_temperature, choose_top_label, fit_temperature
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.estimators.boosting import Grove, TreeSize, boost, sizes_for_labels
 from defero.estimators.expert_heads import best_strength, out_of_fold, standards, weighted_log_loss

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from defero.calibration.logistic import fit_logistic
+from defero.calibration.sequences import fit_logistic
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import Scores, sigmoid
 from defero.core.splits import sample_rows

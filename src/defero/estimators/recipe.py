@@ -1,9 +1,7 @@
 """Recipe: how `DeferralClassifier` trains its network. Needs no torch."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from defero.core.errors import InputError
 from defero.core.wording import join_names
@@ -93,27 +91,6 @@ class Recipe:
                 raise InputError(f"must be a number of at least 0, got {value!r}.", argument=name)
         for name in ("hidden", "expert_hidden"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Recipe":
-        """Rebuild what `to_dict` returned; raises an error if an entry is unknown or of another type."""
-        if not isinstance(values, Mapping):
-            raise InputError(f"must be an object with named entries, got {values!r:.60}.", argument="recipe")
-        known = {one.name for one in fields(cls)}
-        for name, value in values.items():
-            if name not in known:
-                raise InputError(f"has the unknown entry {name!r:.60}.", argument="recipe")
-            if name in ("hidden", "expert_hidden"):
-                fits = isinstance(value, list) and all(type(width) is int for width in value)
-            else:
-                fits = isinstance(value, str | int | float | None)
-            if not fits:
-                raise InputError(f"has an entry {name!r} of another type: {value!r:.60}.", argument="recipe")
-        return cls(**values)
 
 
 @dataclass(frozen=True)

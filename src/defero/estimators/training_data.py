@@ -19,8 +19,8 @@ from defero.core.wording import join_names
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumberedColumns, NumericColumn
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
-from defero.scorers.raw_columns import RawColumn, RawColumns
-from defero.scorers.tree_columns import TreeColumns
+from defero.scorers.trees import TreeColumns
+from defero.scorers.two_stage import RawColumn, RawColumns
 from defero.team import Team
 
 

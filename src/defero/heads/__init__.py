@@ -1,11 +1,9 @@
 """Experts' heads: P(expert is right | features) each expert shrunk toward the population as their answers are few."""
 
 from defero.heads.class_heads import ClassHeads, class_features, fit_class_heads
-from defero.heads.head import Head, fit_head
-from defero.heads.heads import Heads, fit_heads
+from defero.heads.heads import Head, Heads, fit_head, fit_heads
 from defero.heads.lens import Lens
-from defero.heads.population import fit_prior
-from defero.heads.prior import HeadPrior
+from defero.heads.prior import HeadPrior, fit_prior
 
 __all__ = [
     "ClassHeads",

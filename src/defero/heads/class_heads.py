@@ -1,6 +1,6 @@
 """ClassHeads: P(expert is right | features, the item's class), for votes, and summed over the classes for P(right)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,7 @@ from defero.core.checks.arrays import FloatArray, IntArray, frozen, probabilitie
 from defero.core.errors import InputError
 from defero.core.posterior import ClassSkill, uniform_errors
 from defero.core.scores import logit
-from defero.heads.head import fit_head
-from defero.heads.heads import Heads, fit_heads
+from defero.heads.heads import Heads, fit_head, fit_heads
 from defero.heads.prior import HeadPrior
 
 MOST_LOG_ODDS = 7.0
@@ -139,20 +138,6 @@ class ClassHeads:
     def take(self, experts: Sequence[int]) -> "ClassHeads":
         """Return the heads of some experts, in this order."""
         return replace(self, heads=self.heads.take(experts))
-
-    def arrays(self) -> dict[str, Any]:
-        """Return what a model folder keeps, by name."""
-        heads = {f"heads.{name}": value for name, value in self.heads.arrays().items()}
-        return {"errors": self.errors, "reads_belief": np.array([self.reads_belief], dtype=np.int64), **heads}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> "ClassHeads":
-        """Return the heads that `arrays()` described."""
-        inside = {name.removeprefix("heads."): value for name, value in arrays.items() if name.startswith("heads.")}
-        reads_belief = np.asarray(arrays.get("reads_belief", [1]))  # older folders always read it
-        if reads_belief.shape != (1,) or reads_belief[0] not in (0, 1):
-            raise InputError("must be 0 or 1.", argument="reads_belief")
-        return cls(Heads.from_arrays(inside), np.asarray(arrays["errors"], dtype=np.float64), bool(reads_belief[0]))
 
 
 def fit_class_heads(

@@ -1,12 +1,11 @@
 """Lens: the features of an item that the experts' heads read."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray, frozen
+from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.heads.class_heads import class_features
 from defero.heads.prior import category_groups, scaling
@@ -43,9 +42,9 @@ class Lens:
     [[0.5, 0.0, 0.0, 1.0, 0.0, 0.0]]
     """
 
-    n_features: int
+    n_features: Count
     reads_classes: bool
-    n_hidden: int
+    n_hidden: Count
     center: FloatArray
     scale: FloatArray
     directions: FloatArray | None
@@ -118,29 +117,6 @@ class Lens:
         if self.directions is None:
             return features
         return ((features - self.center) / self.scale) @ self.directions
-
-    def settings(self) -> dict[str, Any]:
-        """Return what model.json keeps."""
-        return {"n_features": self.n_features, "reads_classes": self.reads_classes, "n_hidden": self.n_hidden}
-
-    def arrays(self) -> dict[str, FloatArray]:
-        """Return the arrays that a model folder keeps, by name."""
-        given = {"directions": self.directions, "class_directions": self.class_directions}
-        present = {name: value for name, value in given.items() if value is not None}
-        return {"center": self.center, "scale": self.scale, **present}
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], arrays: Mapping[str, FloatArray]) -> "Lens":
-        """Return the lens that `settings()` and `arrays()` described."""
-        return cls(
-            int(settings["n_features"]),
-            bool(settings["reads_classes"]),
-            int(settings["n_hidden"]),
-            arrays["center"],
-            arrays["scale"],
-            arrays.get("directions"),
-            arrays.get("class_directions"),
-        )
 
 
 def _main_directions(standard: FloatArray) -> FloatArray:

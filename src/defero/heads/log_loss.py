@@ -1,7 +1,6 @@
 """The log loss of each expert's head on that expert's answers, and its slopes."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -13,19 +12,6 @@ _MOST_PADDED = 4_000_000
 """Numbers in the features of padded answers."""
 _MOST_EMPTY = 4.0
 """How many cells may be padded for one answer."""
-
-
-class LogLoss(Protocol):
-    """The log loss of heads, and its derivatives, of some experts at a time; see `ExpertLogLoss`."""
-
-    def loss(self, heads: FloatArray, experts: IntArray) -> FloatArray:
-        """Return the summed log loss."""
-
-    def slopes(self, heads: FloatArray, experts: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the first and second derivatives."""
-
-    def tilts(self, heads: FloatArray, halves: FloatArray, experts: IntArray) -> FloatArray:
-        """Return how skew the posteriors are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +100,7 @@ class ExpertLogLoss:
             tilts[place] = tilt / max(1.0, float(np.linalg.norm(tilt @ halves[place])))
         return tilts
 
-    def padded(self) -> LogLoss:
+    def padded(self) -> "LogLoss":
         """Return the same loss, quicker where many experts have about as many answers, and else itself.
 
         The sums may differ in the last bit, and then depend on who else has answered.
@@ -170,6 +156,10 @@ class _PaddedLogLoss:
         if len(experts) == len(self.rows) and (experts[1:] > experts[:-1]).all():
             return self.rows, self.right, self.weight
         return self.rows[experts], self.right[experts], self.weight[experts]
+
+
+LogLoss = ExpertLogLoss | _PaddedLogLoss
+"""The log loss of heads and its derivatives, of some experts at a time."""
 
 
 def _logits(rows: FloatArray, heads: FloatArray) -> FloatArray:

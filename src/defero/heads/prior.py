@@ -1,14 +1,13 @@
 """HeadPrior: how experts' heads are spread over the population, and so what is known of somebody before they answer."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, flags, float_matrix, frozen, index_numbers, item_weights
 from defero.core.errors import InputError
+from defero.heads.log_loss import ExpertLogLoss, LogLoss
 
 
 def category_groups(phi: FloatArray) -> IntArray:
@@ -106,20 +105,6 @@ class HeadPrior:
             )
         return np.column_stack([np.ones(len(matrix)), (matrix - self.centre) / self.scale])
 
-    def arrays(self) -> dict[str, FloatArray]:
-        """Return what a model folder keeps, by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> "HeadPrior":
-        """Return the prior that `arrays()` described."""
-        try:
-            return cls(**{field.name: np.asarray(arrays[field.name], dtype=np.float64) for field in fields(cls)})
-        except (IndexError, KeyError, TypeError) as error:
-            raise InputError(
-                f"must be what arrays() returns, got something else: {error!r}.", argument="arrays"
-            ) from error
-
 
 def scaling(phi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean and the standard deviation of each feature, 1 for one that never changes.
@@ -133,3 +118,188 @@ def scaling(phi: FloatArray) -> tuple[FloatArray, FloatArray]:
     # Rounding leaves a constant column a standard deviation of 1e-16 or so, by which nothing should be divided.
     still = scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)
     return centre, np.where(still, 1.0, scale)
+
+
+USUAL_SPREAD = 0.5
+"""How far experts are expected to differ before any answer is seen: in their constant, and in all features together."""
+BELIEF = 0.5
+"""As many experts' worth does that expectation count, and that a feature's spread is like that of the others."""
+MOST_SPREAD = 3.0
+"""The widest spread, two experts of three from 0.05 to 0.95: of people always right nothing else would bound it."""
+CONSTANT_ROOM = 1.5
+"""Standard deviation of the mean's constant around 0: a population's share of right answers is about uniform."""
+_MAX_ROUNDS = 200
+_SMALL_CHANGE = 3e-4
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Where the search stands: the mean, each expert's way v from it in units of the spread, and both variances."""
+
+    mean: FloatArray  # (d,)
+    away: FloatArray  # (J, d): the mode
+    away_skew: FloatArray  # (J, d): from there to the mean
+    spread2: FloatArray  # (d,)
+    room2: FloatArray  # (d,): variance of the mean around 0
+    mean_covariance: FloatArray  # (d, d)
+    away_variance: FloatArray  # (J, d)
+
+
+def fit_prior(
+    phi: ArrayLike,
+    item_idx: ArrayLike,
+    expert_idx: ArrayLike,
+    correct: ArrayLike,
+    *,
+    n_experts: int,
+    weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> HeadPrior:
+    """Learn the population of heads from m answers of J experts.
+
+    P(expert j right | x) = sigmoid(phi(x) . w_j), w_j ~ N(mean, diag(spread^2)), mean ~ N(0, room^2): a logistic
+    regression with random effects. Mean, spread and room are those under which the answers are most likely
+    (empirical Bayes with Laplace's method, MacKay's fixed point), so nothing is held out:
+
+        spread_f^2 = (sum_j u_jf^2 + b s^2) / (sum_j (1 - Var(u_jf) / spread_f^2) + b),   u_j = w_j - mean,
+
+    where b = 0.5 and s^2 is the average of spread^2 over the features: a feature in which the few known experts agree
+    keeps some of the spread of the others. Where experts do not differ the spread goes to 0 and everybody gets the
+    common head; where they differ and have thousands of answers nobody is drawn anywhere.
+
+    Parameters
+    ----------
+    phi : (n, d - 1)
+        Features of the items. They are scaled here, and a constant is added.
+    item_idx, expert_idx : (m,) int
+        Which item, and whose answer.
+    correct : (m,) bool
+        Was it right?
+    n_experts : int
+        J.
+    weight : (m,), optional
+        How much each answer counts.
+    groups : (d - 1,) int, optional
+        Features with the same number share one spread, as the units of one layer may. By default each has its own,
+        but for columns that code one category (see `category_groups`).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> phi, item, expert = rng.normal(size=(400, 1)), np.tile(np.arange(400), 10), np.repeat(np.arange(10), 400)
+    >>> slope = np.array([-2.0, 2.0] * 5)  # half of them are right where the feature is large, half where it is small
+    >>> right = rng.random(4000) < 1 / (1 + np.exp(-1 - slope[expert] * phi[item, 0]))
+    >>> fit_prior(phi, item, expert, right, n_experts=10).spread.round(1).tolist()
+    [0.2, 2.0]
+    """
+    matrix = float_matrix("phi", phi)
+    items = index_numbers("item_idx", item_idx, below=len(matrix))
+    experts = index_numbers("expert_idx", expert_idx, below=n_experts, n_items=len(items))
+    right = flags("correct", correct, n_items=len(items))
+    counts_as = item_weights("weight", weight, n_items=len(items))
+    together = category_groups(matrix) if groups is None else given_groups(groups, n_features=matrix.shape[1])
+    centre, scale = scaling(matrix)
+    design = np.column_stack([np.ones(len(matrix)), (matrix - centre) / scale])
+    grouped = ExpertLogLoss.of(design, items, experts, right, n_experts=n_experts, weight=counts_as)
+    fit = _settle(grouped, np.concatenate([np.zeros(1, np.int64), together + 1]))  # the constant's spread is its own
+    return HeadPrior(centre, scale, fit.mean, np.sqrt(fit.spread2), fit.mean_covariance)
+
+
+def _settle(answers: ExpertLogLoss, shared: IntArray) -> _Fit:
+    """Take a Newton step towards the mode and set the variances right, by turns, until mean and spread stay."""
+    heard, loss = np.flatnonzero(answers.counts), answers.padded()
+    fit = _newton(loss, heard, _start(answers, heard))
+    for _ in range(_MAX_ROUNDS):
+        before, fit = fit, _newton(loss, heard, _set_variances(fit, shared))
+        change = np.sqrt(fit.spread2) - np.sqrt(before.spread2), fit.mean - before.mean
+        if np.abs(change).max() < _SMALL_CHANGE:
+            break
+    return fit
+
+
+def _start(answers: ExpertLogLoss, heard: IntArray) -> _Fit:
+    d = answers.phi.shape[1]
+    usual = _usual_variance(d)
+    room2 = np.full(d, 1.0 / max(d - 1, 1))
+    room2[0] = CONSTANT_ROOM**2
+    mean = np.zeros(d)
+    wrong = float(answers.weight @ (1.0 - answers.right))
+    mean[0] = np.log((float(answers.weight @ answers.right) + 1.0) / (wrong + 1.0))
+    nobody = np.zeros((len(heard), d))
+    return _Fit(mean, nobody, nobody, usual, room2, np.diag(room2), np.ones_like(nobody))
+
+
+def _usual_variance(d: int) -> FloatArray:
+    usual = np.full(d, USUAL_SPREAD**2 / max(d - 1, 1))
+    usual[0] = USUAL_SPREAD**2
+    return usual
+
+
+def _newton(answers: LogLoss, heard: IntArray, fit: _Fit) -> _Fit:
+    """Take one step towards the mean under which the answers are most likely, and each effect's mode given it.
+
+    The second derivatives have an arrow's shape: an effect v_j meets the mean alone. With S = diag(spread), H_j those
+    of expert j's log loss and A_j = (I + S H_j S)^-1, the effects are eliminated one by one, and what is left for the
+    mean is room^-2 + sum_j (H_j - H_j S A_j S H_j), whose inverse is the mean's covariance. The common mode of mean
+    and effects draws the mean to 0 where answers are few; the slope of -sum_j log det(A_j) / 2 (Laplace's method)
+    mends that, taken as it is at the start of the step.
+    """
+    spread = np.sqrt(fit.spread2)
+    heads = fit.mean + spread * fit.away
+    gradient, second = answers.slopes(heads, heard)
+    across = spread[:, None] * second  # S H_j
+    root = np.linalg.inv(np.linalg.cholesky(np.eye(len(spread)) + across * spread)).astype(np.float64, copy=False)
+    inverse = np.swapaxes(root, 1, 2) @ root  # A_j
+    carried = inverse @ across  # A_j S H_j
+    left = np.diag(1 / fit.room2) + (second - np.swapaxes(across, 1, 2) @ carried).sum(axis=0)
+    mean_covariance = np.linalg.inv((left + left.T) / 2)
+    tilt = answers.tilts(heads, spread[:, None] * np.swapaxes(root, 1, 2), heard)
+    away_skew = -_times(inverse, spread * tilt)
+    mend = (tilt + _times(np.swapaxes(across, 1, 2), away_skew)).sum(axis=0)
+    on_mean = gradient.sum(axis=0) + fit.mean / fit.room2 + mend
+    on_away = spread * gradient + fit.away
+    alone = _times(inverse, on_away)
+    mean_step = mean_covariance @ (_times(np.swapaxes(across, 1, 2), alone).sum(axis=0) - on_mean)
+    away_step = -(alone + carried @ mean_step)
+
+    def loss(size: float) -> float:
+        mean, away = fit.mean + size * mean_step, fit.away + size * away_step
+        penalty = float((away**2).sum() + (mean**2 / fit.room2).sum()) / 2
+        return float(answers.loss(mean + spread * away, heard).sum() + mend @ mean) + penalty
+
+    before, size, slope = loss(0.0), 1.0, float(on_mean @ mean_step + (on_away * away_step).sum())
+    while size > 1e-12 and loss(size) > before + 1e-4 * size * slope + 1e-12 * (1 + abs(before)):
+        size /= 2
+    return replace(
+        fit,
+        mean=fit.mean + size * mean_step,
+        away=fit.away + size * away_step,
+        away_skew=away_skew,
+        mean_covariance=(mean_covariance + mean_covariance.T) / 2,
+        away_variance=np.einsum("jaa->ja", inverse) + ((carried @ mean_covariance) * carried).sum(axis=2),
+    )
+
+
+def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return each expert's matrix times their vector, (J, d)."""
+    return (matrices @ vectors[:, :, None])[:, :, 0]
+
+
+def _set_variances(fit: _Fit, shared: IntArray) -> _Fit:
+    """Return the fit with the spread and the room that explain its mean and effects best."""
+    d = len(fit.mean)
+    usual = _usual_variance(d)
+    towards = usual.copy()
+    if d > 1:
+        towards[1:] = (fit.spread2[1:].sum() + usual[1]) / d
+    # How many experts' worth the answers say of each feature; rounding may leave less than nothing.
+    determined = np.maximum((1.0 - fit.away_variance).sum(axis=0), 0.0)
+    squares = fit.spread2 * ((fit.away + fit.away_skew) ** 2).sum(axis=0)
+    together = np.bincount(shared, squares + BELIEF * towards) / np.bincount(shared, determined + BELIEF)
+    spread2 = np.minimum(together[shared], MOST_SPREAD**2)
+    room2 = fit.room2.copy()
+    if d > 1:
+        known = float((1.0 - np.diag(fit.mean_covariance)[1:] / fit.room2[1:]).sum())
+        room2[1:] = (float((fit.mean[1:] ** 2).sum()) + BELIEF / (d - 1)) / (max(known, 0.0) + BELIEF)
+    # The effects themselves stay where they are.
+    return replace(fit, spread2=spread2, room2=room2, away=fit.away * np.sqrt(fit.spread2 / spread2))

@@ -6,6 +6,6 @@ from defero.losses.ova import ova_loss as ova_loss
 from defero.losses.registry import LOSSES as LOSSES
 from defero.losses.registry import Loss as Loss
 from defero.losses.softmax import softmax_loss as softmax_loss
-from defero.scorers.links import LINKS as LINKS
-from defero.scorers.links import LogitLink as LogitLink
-from defero.scorers.links import scores_from_logits as scores_from_logits
+from defero.scorers.network import LINKS as LINKS
+from defero.scorers.network import LogitLink as LogitLink
+from defero.scorers.network import scores_from_logits as scores_from_logits

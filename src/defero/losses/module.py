@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from defero.core.errors import InputError
 from defero.losses.registry import LOSSES
-from defero.scorers.links import LINKS
+from defero.scorers.network import LINKS
 
 N, K, J = 4, 3, 2
 """Different numbers of items, classes and experts, so that a wrong shape shows."""

@@ -21,7 +21,7 @@ class Loss:
         f(class_logits (n, K), expert_logits (n, J), labels (n,), correct (n, J), *, observed=None) -> (n,), on torch
         tensors. A loss whose link has a model column takes `model_logit` (n,) as well.
     link : str
-        How outputs trained with it are read: a name in `defero.scorers.links.LINKS`.
+        How outputs trained with it are read: a name in `defero.scorers.network.LINKS`.
     shrinkable : bool
         Is each expert's part a logistic loss of its own, so that `heads="shrunk"` can take its place?
     """

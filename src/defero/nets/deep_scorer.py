@@ -5,24 +5,25 @@ import importlib.util
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from defero.core.checks.arrays import FloatArray
+from defero.core.codec import Count, Within
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
 from defero.nets.deferral_net import DeferralNet, Logits
 from defero.nets.named import fits_weights, net_by_name
-from defero.scorers import Packed
-from defero.scorers.links import LINKS, scores_from_logits
+from defero.scorers.network import LINKS, scores_from_logits
 from defero.scorers.onnx import OnnxScorer
 
 _NEEDED = ("onnx", "onnxscript")
@@ -208,55 +209,43 @@ class DeepScorer:
             export_onnx(self.whole(), torch.zeros(2, *self.item_shape), path)
             return OnnxScorer(self.link, path.read_bytes(), np.zeros(1), np.ones(1), min(self.block, 256))
 
-    def pack(self) -> Packed:
+    def to_saved(self) -> "_SavedNet":
         """Return what a model folder keeps; refuse a net that has no name."""
         if self.name is None:
             raise InputError(
                 f"save: net is a module of your own, {_module_name(self.net.trunk)}, which no file can describe; "
                 "call export_onnx(folder) instead, or keep the module and its weights yourself."
             )
-        settings = {
-            "link": self.link,
-            "net": self.name,
-            "branches": self.branches,
-            "item_shape": list(self.item_shape),
-            "n_classes": self.net.n_classes,
-            "n_experts": self.net.n_experts,
-        }
-        weights = {f"net.{name}": value.cpu().contiguous().numpy() for name, value in self.net.state_dict().items()}
+        weights = {name: value.cpu().contiguous().numpy() for name, value in self.net.state_dict().items()}
         center, scale = (part.cpu().double().numpy() for part in (self.inputs.center, self.inputs.scale))
-        return Packed(settings, {"center": center, "scale": scale, **weights})
+        sizes = (self.item_shape, self.net.n_classes, self.net.n_experts)
+        return _SavedNet(self.link, self.name, self.branches, *sizes, center, scale, weights)
 
     @classmethod
-    def unpack(cls, packed: Packed) -> "DeepScorer":
+    def from_saved(cls, saved: "_SavedNet") -> "DeepScorer":
         """Build the net by its name and give it the stored weights; on a GPU where there is one."""
-        settings, arrays = packed.settings, packed.arrays
-        shape = tuple(int(side) for side in settings["item_shape"])
-        stored = {
-            name.removeprefix("net."): torch.from_numpy(np.array(value))
-            for name, value in arrays.items()
-            if name.startswith("net.")
-        }
-        _check_size(settings["net"], shape, stored)
-        inputs = StandardInputs(arrays["center"], arrays["scale"], pictures=len(shape) == 3)
+        shape = saved.item_shape
+        stored = {name: torch.from_numpy(np.array(value)) for name, value in saved.weights.items()}
+        _check_size(saved.net, shape, stored)
+        inputs = StandardInputs(saved.center, saved.scale, pictures=len(shape) == 3)
         net = net_by_name(
-            settings["net"],
+            saved.net,
             inputs(torch.zeros(2, *shape)),
-            n_classes=int(settings["n_classes"]),
-            n_experts=int(settings["n_experts"]),
-            branches=settings["branches"],
-            model_column=LINKS.find(settings["link"]).model_column,
+            n_classes=saved.n_classes,
+            n_experts=saved.n_experts,
+            branches=saved.branches,
+            model_column=LINKS.find(saved.link).model_column,
             generator=torch.Generator().manual_seed(0),
         )
         try:
             net.load_state_dict(stored)
         except RuntimeError as error:
             raise ModelFolderError(
-                f"the weights are not those of {settings['net']}; fit again, or install the defero that wrote it."
+                f"the weights are not those of {saved.net}; fit again, or install the defero that wrote it."
             ) from error
         device = "cuda" if torch.cuda.is_available() else "cpu"
         scorer_net = net.to(device).eval()
-        return cls(settings["link"], scorer_net, inputs.to(device), shape, settings["net"], settings["branches"])
+        return cls(saved.link, scorer_net, inputs.to(device), shape, saved.net, saved.branches)
 
     def _run(self, items: Any) -> list[FloatArray]:
         batch = torch.from_numpy(np.ascontiguousarray(items)).to(next(self.net.parameters()).device)
@@ -269,6 +258,21 @@ class DeepScorer:
         head = self.net.head if self.net.expert_head is None else self.net.expert_head
         widths = (self.net.n_classes, self.net.n_experts, int(head.model_column), head.in_features)
         return [np.empty((0, width)) for width in widths]
+
+
+@dataclass(frozen=True, eq=False)
+class _SavedNet:
+    """What a model folder keeps of a net: by its name it is built again."""
+
+    link: str
+    net: str
+    branches: str
+    item_shape: Annotated[tuple[Annotated[int, Within(1, MOST_ITEM_NUMBERS)], ...], Within(1)]
+    n_classes: Count
+    n_experts: Count
+    center: FloatArray
+    scale: FloatArray
+    weights: Mapping[str, NDArray[Any]]
 
 
 def _check_size(name: str, item_shape: tuple[int, ...], stored: dict[str, torch.Tensor]) -> None:

@@ -13,7 +13,7 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.fingerprint import HashArray
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
-from defero.pools.models.linear import LinearPart
+from defero.pools.models import LinearPart
 from defero.pools.parts import PoolParts
 
 Pool = TypeVar("Pool", bound=PoolParts)
@@ -65,7 +65,7 @@ def with_member(
         n_scores=np.append(pool.n_scores, len(observed)),
         train_score=np.append(pool.train_score, np.clip(observed.mean(), 0.0, 1.0) if len(observed) else np.nan),
         seen=pool.seen if fingerprints is None else np.concatenate([pool.seen, fingerprints]),
-        facts={**pool.facts, "joined": [*pool.facts.get("joined", []), name]},
+        facts=replace(pool.facts, joined=(*pool.facts.joined, name)),
         covariance=np.block([[pool.covariance, spread[:, None]], [spread[None, :], own]]),
         **_with_price(pool, name, price),
     )
@@ -90,13 +90,13 @@ def without_member(pool: Pool, name: str) -> Pool:
         covariance=np.delete(np.delete(pool.covariance, place, axis=0), place, axis=1),
         price_known=np.delete(pool.price_known, place),
         price_model=prices,
-        facts={**pool.facts, "joined": [one for one in pool.facts.get("joined", []) if one != name]},
+        facts=replace(pool.facts, joined=tuple(one for one in pool.facts.joined if one != name)),
     )
 
 
 def pool_judge(pool: PoolParts) -> Judge | None:
     """Return the judge whose marks the pool was fitted on, if it was."""
-    rates = pool.facts.get("judge")
+    rates = pool.facts.judge
     return None if rates is None else Judge(*rates)
 
 

@@ -2,18 +2,37 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
+from defero.core.codec import Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.data.fingerprint import HashArray
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.pools.frontier import upper_hull
-from defero.pools.models.linear import LinearPart
-from defero.pools.models.score_model import ScoreModel
+from defero.pools.models import LinearPart, ScoreModel
+
+NotNegative = Annotated[float, Within(0)]
+
+
+@dataclass(frozen=True)
+class PoolFacts:
+    """What a pool remembers of its making: the learner that `fit` chose and why, and the columns of its table."""
+
+    learner: str = "given"
+    held_out: Mapping[str, float] = field(default_factory=dict)
+    n_items: Annotated[int, Within(0)] = 0
+    fees: Mapping[str, str | NotNegative] | None = None
+    error_cost: NotNegative | None = None
+    judge: tuple[NotNegative, NotNegative] | None = None
+    joined: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
+    key: str | None = None
+    groups: str | None = None
+    split: str | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -46,11 +65,12 @@ class PoolParts(Preformatted):
         What `fit` chose, and the columns of its table.
     """
 
+    kind: ClassVar[str] = "pool"
     model: ScoreModel
-    expert_names: tuple[str, ...]
-    n_scores: IntArray
-    train_score: FloatArray
-    train_price: FloatArray
+    expert_names: Annotated[tuple[str, ...], Within(1)]
+    n_scores: Annotated[IntArray, Within(0)]
+    train_score: Annotated[FloatArray, Within(finite=False)]
+    train_price: Annotated[FloatArray, Within(finite=False)]
     covariance: FloatArray
     chosen_map: tuple[float, float] = (0.0, 1.0)
     price_model: LinearPart | None = None
@@ -58,7 +78,7 @@ class PoolParts(Preformatted):
     recipe: FeatureRecipe | None = None
     seen: HashArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     rows_key: str | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: PoolFacts = field(default_factory=PoolFacts)
 
     def __post_init__(self) -> None:
         n_members = self.model.n_members
@@ -69,8 +89,11 @@ class PoolParts(Preformatted):
         for name, shape in {**shapes, "covariance": (n_members, n_members)}.items():
             if getattr(self, name).shape != shape:
                 raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
-        if self.price_model is not None and self.price_model.n_members != n_members:
-            raise InputError(f"must be of {n_members} members.", argument="price_model")
+        width = self.model.n_features
+        if self.price_model is not None and self.price_model.weights.shape != (width, n_members):
+            raise InputError(f"must be of {width} features and {n_members} members.", argument="price_model")
+        if self.recipe is not None and len(self.recipe.names) != width:
+            raise InputError(f"must make {width} features, not {len(self.recipe.names)}.", argument="recipe")
 
 
 def compared_members(pool: PoolParts, present: BoolArray | None = None) -> IntArray:
@@ -87,7 +110,7 @@ def compared_members(pool: PoolParts, present: BoolArray | None = None) -> IntAr
     """
     here = np.ones(len(pool.expert_names), dtype=np.bool_) if present is None else present
     scored = here & (pool.n_scores > 0) & np.isfinite(pool.train_score)
-    learned = scored & ~np.isin(pool.expert_names, list(pool.facts.get("joined", [])))
+    learned = scored & ~np.isin(pool.expert_names, pool.facts.joined)
     for members in (learned, scored, here):
         if members.any():
             return np.flatnonzero(members)

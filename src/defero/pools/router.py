@@ -1,5 +1,7 @@
 """PoolRouter: a fitted pool, what is saved, loaded and served. No torch, scikit-learn or pandas."""
 
+import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -9,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, availability, by_name
-from defero.core.errors import Argument, InputError
+from defero.core.codec import Packed
+from defero.core.errors import Argument, InputError, ModelFolderError
 from defero.core.wording import join_names
 from defero.data.fingerprint import row_fingerprints
+from defero.data.model_folder import MANIFEST, files_of, fitted_of, read_folder, write_folder
 from defero.decide.assigning.limits import Capacity
 from defero.pools.cascade import CascadeStep, Marking, cascade_step, check_marks, heard_marks
 from defero.pools.choosing import Chosen, RouteRule, by_budget, by_capacity, by_floor, by_product, by_trade_off, rule_of
@@ -33,8 +37,7 @@ class PoolRouter(PoolParts):
     """
 
     def __repr__(self) -> str:
-        learner = self.facts.get("learner", "given")
-        return f"PoolRouter: {join_names(self.expert_names, most=6)}; model {learner}."
+        return f"PoolRouter: {join_names(self.expert_names, most=6)}; model {self.facts.learner}."
 
     def copy(self) -> "PoolRouter":
         """Return a second team with the same parts; what changes one leaves the other as it is."""
@@ -325,16 +328,36 @@ class PoolRouter(PoolParts):
 
     def save(self, folder: str | Path) -> None:
         """Write the model folder: model.json and weights.safetensors, no pickle."""
-        from defero.pools.storage import write_pool  # storage builds teams, so that it comes second
-
-        write_pool(self, Path(folder))
+        write_folder(Path(folder), files_of(self))
 
     @classmethod
     def load(cls, folder: str | Path) -> "PoolRouter":
-        """Read a model folder; a damaged or older one gives a clear error."""
-        from defero.pools.storage import load_pool
+        """Read a model folder; the folder of another model, a damaged or an older one gives a clear error."""
+        model = read_folder(Path(folder))
+        if model.manifest.get("kind") != cls.kind:
+            raise ModelFolderError(f"{folder}: is not a pool but a team with classes; load it with Team.load.")
+        return read_pool(Path(folder), model)
 
-        return load_pool(Path(folder))
+
+def is_pool_folder(folder: Path) -> bool:
+    """Tell whether a folder's model.json says that it is a pool; False for whatever cannot be read."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("kind") == PoolRouter.kind
+
+
+def read_pool(folder: Path, model: Packed) -> PoolRouter:
+    """Build the team of a pool from what its folder holds."""
+    return fitted_of(folder, model, PoolRouter, _try)
+
+
+def _try(pool: PoolRouter) -> None:
+    """Send an item of zeros through the pool, so that parts that do not fit together raise."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pool.model.predict(np.zeros((1, pool.model.n_features)))
 
 
 def _check_finite(features: Any) -> None:

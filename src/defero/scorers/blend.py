@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
+from defero.core.codec import Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid, softmax
-from defero.scorers import Packed, Scorer, unpack_scorer
-from defero.scorers.trees import inside
+from defero.scorers import Scorer
+from defero.scorers.network import NetworkScorer
+from defero.scorers.trees import TreesScorer
 
-KINDS = ("trees", "network")
+KINDS: dict[str, type[Scorer]] = {"trees": TreesScorer, "network": NetworkScorer}
 """What can be blended: a folder cannot nest blends in blends."""
+MOST_PARTS = 8
 _TINY = 1e-12
 _MOST_LOG_ODDS = 7.0
 """Probabilities beyond 0.999 are taken as that where the largest is mapped."""
@@ -37,7 +40,7 @@ class BlendScorer:
     """
 
     kind: ClassVar[str] = "blend"
-    parts: tuple[Scorer, ...]
+    parts: Annotated[tuple[Annotated[Scorer, KINDS], ...], Within(1, MOST_PARTS)]
     weights: FloatArray
     top: FloatArray = field(default_factory=_identity)
 
@@ -56,24 +59,6 @@ class BlendScorer:
         if (self.top != _identity()).any():
             class_proba = with_top(class_proba, self.top)
         return Scores.from_probabilities(class_proba, np.empty((len(features), 0)))
-
-    def pack(self) -> Packed:
-        """Return what a model folder keeps."""
-        packed = [part.pack() for part in self.parts]
-        arrays = {f"part{b}.{name}": value for b, one in enumerate(packed) for name, value in one.arrays.items()}
-        settings = [{"kind": part.kind, "settings": one.settings} for part, one in zip(self.parts, packed, strict=True)]
-        return Packed({"parts": settings}, {**arrays, "weights": self.weights, "top": self.top})
-
-    @classmethod
-    def unpack(cls, packed: Packed) -> "BlendScorer":
-        """Build from what `pack` returned."""
-        parts = []
-        for b, part in enumerate(packed.settings["parts"]):
-            if part["kind"] not in KINDS:
-                raise InputError(f"must be of the kinds {', '.join(KINDS)}, got {part['kind']!r}.", argument="parts")
-            parts.append(unpack_scorer(part["kind"], Packed(part["settings"], inside(f"part{b}.", packed.arrays))))
-        top = np.asarray(packed.arrays.get("top", _identity()), dtype=np.float64)
-        return cls(tuple(parts), np.asarray(packed.arrays["weights"], dtype=np.float64), top)
 
 
 def blended(class_probas: Sequence[FloatArray], weights: FloatArray) -> FloatArray:

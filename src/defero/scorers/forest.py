@@ -4,14 +4,16 @@ A tree of at most 16 leaves is walked without branches: each split that sends a 
 leaves on its left, and the lowest bit that is left is the row's leaf (Lucchese et al. 2015, QuickScorer).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 
 MOST_LEAVES = 16
@@ -19,6 +21,11 @@ MOST_LEAVES = 16
 _ROWS_AT_ONCE = 4_096
 """So few that the bits of a tree and the columns stay in the processor's cache."""
 _NO_SPLIT = -1
+_SPLITS = {
+    **{"feature": _NO_SPLIT, "threshold": 0.0, "missing_left": False, "categories": 0},
+    **{"is_category": False, "leaves_left": 0},
+}
+"""The arrays (t, s, ...) of splits, and what stands in each where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,28 +65,21 @@ class Forest:
     [11.0, 21.0, 11.0]
     """
 
-    n_features: int
+    n_features: Count
     baseline: FloatArray
     output: IntArray
     feature: IntArray
-    threshold: FloatArray
-    missing_left: Any
-    categories: Any
-    is_category: Any
-    leaves_left: Any
+    threshold: Annotated[FloatArray, Within(finite=False)]
+    missing_left: BoolArray
+    categories: NDArray[np.uint64]
+    is_category: BoolArray
+    leaves_left: NDArray[np.uint16]
     value: FloatArray
 
     def __post_init__(self) -> None:
         n_trees, n_splits = self.feature.shape
-        shapes = {
-            "output": (n_trees,),
-            "threshold": (n_trees, n_splits),
-            "missing_left": (n_trees, n_splits),
-            "categories": (n_trees, n_splits, 4),
-            "is_category": (n_trees, n_splits),
-            "leaves_left": (n_trees, n_splits),
-            "value": (n_trees, n_splits + 1),
-        }
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SPLITS, (n_trees, n_splits))
+        shapes |= {"output": (n_trees,), "categories": (n_trees, n_splits, 4), "value": (n_trees, n_splits + 1)}
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
@@ -156,56 +156,8 @@ class Forest:
         new_place = np.full(self.n_outputs, -1)
         new_place[outputs] = np.arange(len(outputs))
         stay = new_place[self.output] >= 0
-        return Forest(
-            self.n_features,
-            self.baseline[outputs],
-            new_place[self.output][stay],
-            self.feature[stay],
-            self.threshold[stay],
-            self.missing_left[stay],
-            self.categories[stay],
-            self.is_category[stay],
-            self.leaves_left[stay],
-            self.value[stay],
-        )
-
-    def arrays(self) -> dict[str, Any]:
-        """Return what a model folder keeps."""
-        flags = {"missing_left": self.missing_left.astype(np.uint8), "is_category": self.is_category.astype(np.uint8)}
-        return {
-            "n_features": np.array([self.n_features], dtype=np.int64),
-            "baseline": self.baseline,
-            "output": self.output.astype(np.int64),
-            "feature": self.feature.astype(np.int64),
-            "threshold": self.threshold,
-            **flags,
-            "categories": self.categories.view(np.int64),
-            "leaves_left": self.leaves_left.astype(np.int64),
-            "value": self.value,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> "Forest":
-        """Return the forest that `arrays()` described."""
-        try:
-            return cls(
-                int(np.asarray(arrays["n_features"])[0]),
-                np.asarray(arrays["baseline"], dtype=np.float64),
-                np.asarray(arrays["output"], dtype=np.int64),
-                np.asarray(arrays["feature"], dtype=np.int64),
-                np.asarray(arrays["threshold"], dtype=np.float64),
-                np.asarray(arrays["missing_left"]).astype(np.bool_),
-                np.ascontiguousarray(arrays["categories"], dtype=np.int64).view(np.uint64),
-                np.asarray(arrays["is_category"]).astype(np.bool_),
-                np.asarray(arrays["leaves_left"]).astype(np.uint16),
-                np.asarray(arrays["value"], dtype=np.float64),
-            )
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                f"must be what arrays() returns, got something else: {error!r}.", argument="arrays"
-            ) from error
+        trees = {name: getattr(self, name)[stay] for name in ("output", "value", *_SPLITS)}
+        return replace(self, **{**trees, "output": new_place[trees["output"]], "baseline": self.baseline[outputs]})
 
 
 class _Codes:
@@ -251,13 +203,8 @@ def join_forests(forests: Sequence[Forest]) -> Forest:
         forests[0].n_features,
         np.concatenate([forest.baseline for forest in forests]),
         np.concatenate([forest.output + start for forest, start in zip(forests, starts, strict=False)]),
-        padded("feature", _NO_SPLIT, n_splits),
-        padded("threshold", 0.0, n_splits),
-        padded("missing_left", False, n_splits),
-        padded("categories", 0, n_splits),
-        padded("is_category", False, n_splits),
-        padded("leaves_left", 0, n_splits),
-        padded("value", 0.0, n_splits + 1),
+        **{name: padded(name, fill, n_splits) for name, fill in _SPLITS.items()},
+        value=padded("value", 0.0, n_splits + 1),
     )
 
 
@@ -266,17 +213,11 @@ def mean_forest(forests: Sequence[Forest]) -> Forest:
     whole = join_forests(forests)
     n = len(forests)
     first = forests[0]
-    return Forest(
-        whole.n_features,
-        whole.baseline.reshape(n, first.n_outputs).mean(axis=0),
-        whole.output % first.n_outputs,
-        whole.feature,
-        whole.threshold,
-        whole.missing_left,
-        whole.categories,
-        whole.is_category,
-        whole.leaves_left,
-        whole.value / n,
+    return replace(
+        whole,
+        baseline=whole.baseline.reshape(n, first.n_outputs).mean(axis=0),
+        output=whole.output % first.n_outputs,
+        value=whole.value / n,
     )
 
 

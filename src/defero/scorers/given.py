@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,6 @@ from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.scores import Scores
 from defero.core.wording import join_names
-from defero.scorers import Packed
 
 _NOT_OURS = (
     "save: this team was built from your own probabilities and has no model to save; "
@@ -32,7 +31,7 @@ class FunctionScorer:
         """Return the scores of whatever the functions take."""
         return Scores.from_probabilities(self.class_proba(features), self.expert_proba(features))
 
-    def pack(self) -> Packed:
+    def to_saved(self) -> NoReturn:
         """Refuse: a function cannot be written."""
         raise InputError(_NOT_OURS)
 
@@ -54,7 +53,7 @@ class ArrayScorer:
             )
         return self.scores
 
-    def pack(self) -> Packed:
+    def to_saved(self) -> NoReturn:
         """Refuse: there is no model."""
         raise InputError(_NOT_OURS)
 

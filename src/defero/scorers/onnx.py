@@ -6,18 +6,19 @@ Nets that this package writes hold all their numbers themselves, so files with e
 
 import importlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks.arrays import FloatArray
+from defero.core.codec import Within
 from defero.core.errors import InputError, ModelFolderError
 from defero.core.scores import Scores
-from defero.scorers import NET, Packed
-from defero.scorers.links import scores_from_logits
+from defero.scorers import NET
+from defero.scorers.network import scores_from_logits
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +40,13 @@ class OnnxScorer:
 
     kind: ClassVar[str] = "onnx"
     link: str
-    net: bytes
+    net: bytes = field(metadata={"file": NET})
     center: FloatArray
     scale: FloatArray
-    block: int = 256
+    block: Annotated[int, Within(1, 1 << 20)] = 256
+
+    def __post_init__(self) -> None:
+        refuse_external_tensors(self.net)
 
     def score(self, features: NDArray[Any]) -> Scores:
         """Return the scores of n items, in the shape that the net takes."""
@@ -59,18 +63,6 @@ class OnnxScorer:
             self.link, outputs["classes"], outputs.get("experts", nothing), model_logit=outputs.get("model")
         )
         return scores, outputs.get("features", nothing)
-
-    def pack(self) -> Packed:
-        """Return what a model folder keeps."""
-        settings = {"link": self.link, "block": self.block}
-        return Packed(settings, {"center": self.center, "scale": self.scale}, {NET: self.net})
-
-    @classmethod
-    def unpack(cls, packed: Packed) -> "OnnxScorer":
-        """Build from what `pack` returned; a net that would read other files is refused."""
-        net, arrays, settings = packed.files[NET], packed.arrays, packed.settings
-        refuse_external_tensors(net)
-        return cls(settings["link"], net, arrays["center"], arrays["scale"], int(settings["block"]))
 
     def _run(self, items: NDArray[Any]) -> dict[str, FloatArray]:
         standard = np.asarray((items - self.center) / self.scale, dtype=np.float32)

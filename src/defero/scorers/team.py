@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, frozen
+from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 from defero.core.posterior import ClassSkill
 from defero.core.scores import Scores, logit, sigmoid
 from defero.heads import ClassHeads, Heads, Lens, fit_head
-from defero.scorers import Packed, Scorer, unpack_scorer
-from defero.scorers.trees import ExpertTrees, inside
+from defero.scorers import AnyScorer, Scorer
+from defero.scorers.trees import ExpertTrees
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +43,18 @@ class TeamScorer:
     """
 
     kind: ClassVar[str] = "team"
-    base: Scorer
+    base: AnyScorer
     lens: Lens
     heads: Heads
-    n_own: int
-    order: IntArray
+    n_own: Count
+    order: Annotated[IntArray, Within(0)]
     class_heads: ClassHeads | None = None
     trees: ExpertTrees | None = None
     class_share: float = 0.0
 
     def __post_init__(self) -> None:
+        if isinstance(self.base, TeamScorer):
+            raise InputError("must be a scorer that is no team itself.", argument="base")
         if self.class_heads is not None and self.class_heads.heads.n_experts != self.heads.n_experts:
             raise InputError(f"must be of {self.heads.n_experts} experts.", argument="class_heads")
         if not 0.0 <= self.class_share <= 1.0 or (self.class_share and self.class_heads is None):
@@ -167,37 +170,6 @@ class TeamScorer:
         order = np.where(order > gone, order - 1, order)
         trees = None if self.trees is None else self.trees.without_head(gone - self.n_own)
         return replace(self, heads=self.heads.take(stay), order=order, class_heads=class_heads, trees=trees)
-
-    def pack(self) -> Packed:
-        """Return what a model folder keeps."""
-        base = self.base.pack()
-        arrays = {f"base.{name}": value for name, value in base.arrays.items()}
-        arrays |= {f"lens.{name}": value for name, value in self.lens.arrays().items()}
-        arrays |= {f"heads.{name}": value for name, value in self.heads.arrays().items()}
-        if self.class_heads is not None:
-            arrays |= {f"class_heads.{name}": value for name, value in self.class_heads.arrays().items()}
-        if self.trees is not None:
-            arrays |= {f"trees.{name}": value for name, value in self.trees.arrays().items()}
-        settings = {"base_kind": self.base.kind, "base": base.settings, "lens": self.lens.settings()}
-        own = {"n_own": self.n_own, "order": self.order.tolist(), "class_share": self.class_share}
-        return Packed({**settings, **own}, arrays, base.files)
-
-    @classmethod
-    def unpack(cls, packed: Packed) -> "TeamScorer":
-        """Build from what `pack` returned; a model without votes by class has no class heads, an older one no share."""
-        settings, arrays = packed.settings, packed.arrays
-        class_heads, trees = inside("class_heads.", arrays), inside("trees.", arrays)
-        base = Packed(settings["base"], inside("base.", arrays), packed.files)
-        return cls(
-            unpack_scorer(settings["base_kind"], base),
-            Lens.from_settings(settings["lens"], inside("lens.", arrays)),
-            Heads.from_arrays(inside("heads.", arrays)),
-            int(settings["n_own"]),
-            np.array(settings["order"], dtype=np.int64),
-            ClassHeads.from_arrays(class_heads) if class_heads else None,
-            ExpertTrees.from_arrays(trees) if trees else None,
-            float(settings.get("class_share", 0.0)),
-        )
 
     def _score_and_read(self, features: FloatArray) -> tuple[Scores, FloatArray]:
         """Return the base's scores, and the features (n, f) that the heads read."""

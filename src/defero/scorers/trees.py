@@ -1,17 +1,110 @@
 """Boosted trees for the classes, and for whether experts with many answers are right."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.scores import Scores, softmax
-from defero.scorers import Packed
 from defero.scorers.forest import Forest
-from defero.scorers.tree_columns import TreeColumns
+
+
+@dataclass(frozen=True, eq=False)
+class TreeColumns:
+    """From the matrix (n, d) to the columns of trees: categories first, then numbers, then rotations of the numbers.
+
+    Attributes
+    ----------
+    n_inputs : int
+        d.
+    categories : c pairs (start, stop)
+        Blocks of 0/1 columns, one per category.
+    numbers : (m,) int
+        Columns of numbers.
+    missing : (m,) int
+        The column that marks the number as missing; -1 where there is none.
+    center, scale : (m,)
+        Mean and spread of the numbers, for the rotations.
+    rotation : (m, r)
+        Directions; splits along them are oblique. None (r = 0) for tables of many numbers.
+
+    Examples
+    --------
+    >>> columns = TreeColumns.of(4, categories=[(0, 2)], numbers=[2], missing=[3])
+    >>> columns.of_matrix(np.array([[0.0, 1.0, 30.0, 0.0], [0.0, 0.0, 50.0, 1.0]])).tolist()
+    [[1.0, 30.0], [nan, nan]]
+    """
+
+    n_inputs: Count
+    categories: tuple[tuple[int, int], ...]
+    numbers: IntArray
+    missing: IntArray
+    center: FloatArray
+    scale: FloatArray
+    rotation: FloatArray
+
+    def __post_init__(self) -> None:
+        m = len(self.numbers)
+        for name, shape in {"missing": (m,), "center": (m,), "scale": (m,)}.items():
+            if getattr(self, name).shape != shape:
+                raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
+        if self.rotation.ndim != 2 or len(self.rotation) != m:
+            raise InputError(f"must have {m} rows, got shape {self.rotation.shape}.", argument="rotation")
+        if not all(np.isfinite(one).all() for one in (self.center, self.scale, self.rotation)):
+            raise InputError("must be finite, as center and rotation.", argument="scale")
+        if not (self.scale > 0).all():
+            raise InputError("must be above 0.", argument="scale")
+        places = [*self.numbers.tolist(), *self.missing[self.missing >= 0].tolist()]
+        places += [place for start, stop in self.categories for place in (start, stop - 1)]
+        if any(not 0 <= place < self.n_inputs for place in places):
+            raise InputError(f"must name columns 0..{self.n_inputs - 1}.", argument="numbers")
+
+    @classmethod
+    def of(
+        cls,
+        n_inputs: int,
+        *,
+        categories: Sequence[tuple[int, int]] = (),
+        numbers: Sequence[int] | None = None,
+        missing: Sequence[int] | None = None,
+    ) -> "TreeColumns":
+        """Return columns without rotations; by default every input is a number."""
+        places = np.arange(n_inputs) if numbers is None else np.array(numbers, dtype=np.int64)
+        m = len(places)
+        marks = np.full(m, -1) if missing is None else np.array(missing, dtype=np.int64)
+        return cls(n_inputs, tuple(categories), places, marks, np.zeros(m), np.ones(m), np.zeros((m, 0)))
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns the trees look at."""
+        return len(self.categories) + len(self.numbers) + self.rotation.shape[1]
+
+    def of_matrix(self, matrix: FloatArray) -> FloatArray:
+        """Return the columns of n rows."""
+        columns = np.empty((len(matrix), self.n_columns))
+        n_categories = len(self.categories)
+        for place, (start, stop) in enumerate(self.categories):
+            block = matrix[:, start:stop]
+            columns[:, place] = np.where(block.any(axis=1), block.argmax(axis=1), np.nan)
+        numbers = matrix[:, self.numbers]
+        for place, mark in enumerate(self.missing):
+            if mark >= 0:
+                numbers[matrix[:, mark] != 0, place] = np.nan
+        columns[:, n_categories : n_categories + len(self.numbers)] = numbers
+        if self.rotation.shape[1]:
+            columns[:, n_categories + len(self.numbers) :] = ((numbers - self.center) / self.scale) @ self.rotation
+        return columns
+
+    def rotated(self, matrix: FloatArray, rotation: FloatArray) -> "TreeColumns":
+        """Return the columns with these directions (m, r) added, on the scale of these rows."""
+        numbers = self.of_matrix(matrix)[:, len(self.categories) : len(self.categories) + len(self.numbers)]
+        spread = np.nanstd(numbers, axis=0)
+        center, scale = np.nanmean(numbers, axis=0), np.where(spread > 0, spread, 1.0)
+        return replace(self, center=center, scale=scale, rotation=rotation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +125,7 @@ class TreesScorer:
     kind: ClassVar[str] = "trees"
     columns: TreeColumns
     forest: Forest
-    n_classes: int
+    n_classes: Count
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
@@ -53,22 +146,6 @@ class TreesScorer:
         """Return the scores of (n, d) features; no experts."""
         class_proba = softmax(class_logits(self.forest.predict(self.columns.of_matrix(features))) / self.temperature)
         return Scores.from_probabilities(class_proba, np.empty((len(features), 0)))
-
-    def pack(self) -> Packed:
-        """Return what a model folder keeps."""
-        arrays = {f"forest.{name}": value for name, value in self.forest.arrays().items()}
-        arrays |= {f"columns.{name}": value for name, value in self.columns.arrays().items()}
-        return Packed({"n_classes": self.n_classes, "temperature": self.temperature}, arrays)
-
-    @classmethod
-    def unpack(cls, packed: Packed) -> "TreesScorer":
-        """Build from what `pack` returned."""
-        return cls(
-            TreeColumns.from_arrays(inside("columns.", packed.arrays)),
-            Forest.from_arrays(inside("forest.", packed.arrays)),
-            int(packed.settings["n_classes"]),
-            float(packed.settings["temperature"]),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,43 +211,8 @@ class ExpertTrees:
         stay = np.flatnonzero(self.expert_idx != gone)
         expert_idx = self.expert_idx[stay]
         forest = None if self.forest is None or not len(stay) else self.forest.take(stay)
-        return ExpertTrees(
-            self.columns,
-            forest,
-            np.where(expert_idx > gone, expert_idx - 1, expert_idx),
-            self.with_trees[stay],
-            self.without_trees,
-        )
-
-    def arrays(self) -> dict[str, Any]:
-        """Return what a model folder keeps."""
-        arrays: dict[str, Any] = {
-            "expert_idx": self.expert_idx,
-            "with_trees": self.with_trees,
-            "without_trees": self.without_trees,
-        }
-        arrays |= {f"columns.{name}": value for name, value in self.columns.arrays().items()}
-        if self.forest is not None:
-            arrays |= {f"forest.{name}": value for name, value in self.forest.arrays().items()}
-        return arrays
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> "ExpertTrees":
-        """Return the trees that `arrays()` described."""
-        try:
-            weights = [np.asarray(arrays[name], dtype=np.float64) for name in ("with_trees", "without_trees")]
-            expert_idx = np.asarray(arrays["expert_idx"], dtype=np.int64)
-        except (KeyError, TypeError) as error:
-            raise InputError(
-                f"must be what arrays() returns, got something else: {error!r}.", argument="arrays"
-            ) from error
-        forest = inside("forest.", arrays)
-        return cls(
-            TreeColumns.from_arrays(inside("columns.", arrays)),
-            Forest.from_arrays(forest) if forest else None,
-            expert_idx,
-            *weights,
-        )
+        left = np.where(expert_idx > gone, expert_idx - 1, expert_idx)
+        return replace(self, forest=forest, expert_idx=left, with_trees=self.with_trees[stay])
 
 
 def n_outputs(n_classes: int) -> int:
@@ -181,8 +223,3 @@ def n_outputs(n_classes: int) -> int:
 def class_logits(outputs: FloatArray) -> FloatArray:
     """Return logits (n, K) from the outputs of boosted trees; a single output is the log-odds of the second class."""
     return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
-
-
-def inside(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the arrays whose name starts with a prefix, without it."""
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

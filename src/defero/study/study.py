@@ -1,6 +1,7 @@
 """Study: from past cases to a team that is fitted, calibrated, conformalized, tested, saved and used."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -246,8 +247,8 @@ class Study(Preformatted, TeamAtWork):
             "features": self._features(),
             **choices.outcome(team),
             "calibration": [] if team.calibrator is None else team.calibrator.describe(team.expert_names),
-            "answering": None if facts.answering is None else facts.answering.to_dict(),
-            "shared_errors": None if facts.shared_errors is None else facts.shared_errors.to_dict(),
+            "answering": None if facts.answering is None else asdict(facts.answering),
+            "shared_errors": None if facts.shared_errors is None else asdict(facts.shared_errors),
             "notes": list(self.notes),
             "test": self.evaluate().record_dict(),
         }

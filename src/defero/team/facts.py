@@ -1,7 +1,7 @@
 """What a team remembers of its making: how its table was read, cut and learned from. Kept in model.json."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from defero.core.errors import Message
@@ -25,14 +25,6 @@ class AnsweringFacts:
     depends_on_features: bool
     sentences: tuple[Message, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, the sentences in Python's spelling."""
-        return {
-            "depends_on_label": self.depends_on_label,
-            "depends_on_features": self.depends_on_features,
-            "sentences": list(self.sentences),
-        }
-
 
 @dataclass(frozen=True)
 class SharedErrorFacts:
@@ -40,10 +32,6 @@ class SharedErrorFacts:
 
     sentences: tuple[str, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"sentences": list(self.sentences), "groups": [list(group) for group in self.groups]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,49 +94,3 @@ class FitFacts:
             **spec.cuts,
         }
         return {name: value for name, value in plain.items() if value is not None}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; `from_dict` gives back the same facts."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        answering, shared = self.answering, self.shared_errors
-        return {
-            **values,
-            "parameters": dict(self.parameters),
-            "columns": None if self.columns is None else list(self.columns),
-            "spec": asdict(self.spec),
-            "control": None if self.control is None else asdict(self.control),
-            "answering": None
-            if answering is None
-            else {**answering.to_dict(), "sentences": [one.to_list() for one in answering.sentences]},
-            "shared_errors": None if shared is None else shared.to_dict(),
-            "joined": list(self.joined),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Rebuild what `to_dict` gave; `schema.facts` checks it before."""
-        columns, control, answering, shared = (
-            values[name] for name in ("columns", "control", "answering", "shared_errors")
-        )
-        rebuilt = {
-            "columns": None if columns is None else tuple(columns),
-            "spec": TableSpec(**{name: _frozen(value) for name, value in values["spec"].items()}),
-            "control": None if control is None else Control(**control),
-            "answering": None
-            if answering is None
-            else AnsweringFacts(
-                answering["depends_on_label"],
-                answering["depends_on_features"],
-                tuple(map(Message.from_list, answering["sentences"])),
-            ),
-            "shared_errors": None
-            if shared is None
-            else SharedErrorFacts(tuple(shared["sentences"]), tuple(map(tuple, shared["groups"]))),
-            "joined": tuple(values["joined"]),
-        }
-        return cls(**{**values, **rebuilt})
-
-
-def _frozen(value: Any) -> Any:
-    """Return a list as the tuple that it was."""
-    return tuple(value) if isinstance(value, list) else value

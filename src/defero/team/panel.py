@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from defero.calibration.sequences import VerdictMap
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
 from defero.core.checks.experts import stratum_names
+from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING, Labels
 from defero.core.posterior import ClassSkill
@@ -56,11 +57,11 @@ class Panel:
     predictor: ExpertSetPredictor
     fees: tuple[float, ...] | None
     available: tuple[bool, ...] | None
-    discount: FloatArray
+    discount: Annotated[FloatArray, Within(0, 1)]
     confusion: ConfusionMatrices
-    mean_size: float = 0.0
+    mean_size: Annotated[float, Within(0)] = 0.0
     verdicts: Mapping[str, VerdictMap] = field(default_factory=dict)
-    cost_matrix: FloatArray | None = None
+    cost_matrix: Annotated[FloatArray, Within(0)] | None = None
 
     @classmethod
     def fit(
@@ -232,35 +233,6 @@ class Panel:
             cost_matrix=cost_matrix,
         )
         return VOTES.find(vote).count(ballot)
-
-    def settings(self) -> dict[str, Any]:
-        """Return what model.json keeps."""
-        fees = None if self.fees is None else list(self.fees)
-        available = None if self.available is None else list(self.available)
-        return {
-            "predictor": self.predictor.settings(),
-            "fees": fees,
-            "cost_matrix": None if self.cost_matrix is None else self.cost_matrix.tolist(),
-            "available": available,
-            "discount": self.discount.tolist(),
-            "confusion": self.confusion.proba.tolist(),
-            "enough": self.confusion.enough.tolist(),
-            "mean_size": self.mean_size,
-            "verdicts": {way: verdict.settings() for way, verdict in self.verdicts.items()},
-        }
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> "Panel":
-        """Return the panel that `settings()` described."""
-        fees = None if settings["fees"] is None else tuple(settings["fees"])
-        available = None if settings["available"] is None else tuple(bool(one) for one in settings["available"])
-        predictor = ExpertSetPredictor.from_settings(settings["predictor"])
-        confusion = ConfusionMatrices(np.array(settings["confusion"]), np.array(settings["enough"], dtype=np.bool_))
-        discount = np.array(settings["discount"], dtype=np.float64)
-        verdicts = {way: VerdictMap.from_settings(one) for way, one in settings["verdicts"].items()}
-        matrix = None if settings["cost_matrix"] is None else np.array(settings["cost_matrix"], dtype=np.float64)
-        size = float(settings["mean_size"])
-        return cls(predictor, fees, available, discount, confusion, size, verdicts, matrix)
 
 
 def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:

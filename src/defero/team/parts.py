@@ -1,22 +1,28 @@
 """TeamParts: what a fitted team consists of, and how it shows itself."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 from defero.calibration import Calibrator
 from defero.calibration.after_selection import HeldOut, SelectionMap
 from defero.core.checks.arrays import BoolArray, IntArray, names
+from defero.core.codec import Count, Within
 from defero.core.display import Preformatted
+from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.core.wording import count_of, join_names
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
-from defero.decide.rules import MostLikelyRight, Rule
-from defero.scorers import Scorer
+from defero.decide.rules import RULES, MostLikelyRight, Rule
+from defero.scorers import AnyScorer
 from defero.team.facts import FitFacts
 from defero.team.panel import Panel
 from defero.team.rows import Fingerprints
+
+MOST_PIXELS = 1 << 22
 
 
 @dataclass(eq=False, repr=False)
@@ -61,25 +67,28 @@ class TeamParts(Preformatted):
         Scores of training rows by models that did not see them, for `selection`; not saved.
     """
 
-    scorer: Scorer
+    kind: ClassVar[str] = "team"
+    scorer: AnyScorer
     classes: Labels
     expert_names: tuple[str, ...]
-    answer_counts: IntArray
-    rule: Rule = field(default_factory=MostLikelyRight)
-    min_answers: int = 1
+    answer_counts: Annotated[IntArray, Within(0)]
+    rule: Annotated[Rule, RULES] = field(default_factory=MostLikelyRight)
+    min_answers: Annotated[int, Within(0)] = 1
     recipe: FeatureRecipe | PictureRecipe | None = None
-    n_features: int | None = None
+    n_features: Count | None = None
     usual: UsualRanges | None = None
-    item_shape: tuple[int, ...] | None = None
+    item_shape: Annotated[tuple[Annotated[int, Within(1, MOST_PIXELS)], ...], Within(1)] | None = None
     calibrator: Calibrator | None = None
     selection: SelectionMap | None = None
     panel: Panel | None = None
     seen: Mapping[str, Fingerprints] = field(default_factory=dict)
     rows_key: str | None = None
     facts: FitFacts = field(default_factory=FitFacts)
-    held_out: HeldOut | None = None
+    held_out: HeldOut | None = field(default=None, metadata={"saved": False})
 
     def __post_init__(self) -> None:
+        if self.item_shape is not None and math.prod(self.item_shape) > MOST_PIXELS:
+            raise InputError(f"must be at most {MOST_PIXELS:,} numbers, got {self.item_shape}.", argument="item_shape")
         self.expert_names = names("expert_names", self.expert_names, count=len(self.answer_counts))
 
     @property

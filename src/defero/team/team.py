@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator, Method
-from defero.calibration.accuracy import HeldOutAccuracy
-from defero.calibration.after_selection import HeldOut
+from defero.calibration.after_selection import HeldOut, selection_after
+from defero.calibration.calibrator import HeldOutAccuracy
 from defero.calibration.maps import Untouched
-from defero.calibration.selection_stage import selection_after
 from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError

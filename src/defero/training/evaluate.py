@@ -15,7 +15,7 @@ from defero.decide.rules import MostLikelyRight
 from defero.judge import expected_calibration_error
 from defero.losses import DeferralLoss
 from defero.nets import Logits
-from defero.scorers.links import scores_from_logits
+from defero.scorers.network import scores_from_logits
 from defero.training.feeds import Feed
 from defero.training.machine import Machine
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.core import ExpertSets, InputError
+from defero.core.codec import Packed, pack, unpack
+from defero.core.errors import ModelFolderError
 from defero.decide.panels import ExpertSetPredictor
 
 TARGETS = ["all-correct", "missed-share", "any-correct"]
@@ -141,11 +143,12 @@ def test_one_expert_and_no_expert():
 
 @pytest.mark.parametrize("target", TARGETS)
 @given(problems(), alphas, st.booleans())
-def test_settings_survive_json(target, problem, alpha, stratified):
+def test_a_predictor_survives_json(target, problem, alpha, stratified):
     scores, right = problem
     strata = np.arange(len(scores)) % 3 if stratified else None
     predictor = quietly_fitted(ExpertSetPredictor(target=target, alpha=alpha), scores, right, right, strata)
-    again = ExpertSetPredictor.from_settings(json.loads(json.dumps(predictor.settings(), allow_nan=False)))
+    packed = pack(predictor)
+    again = unpack(ExpertSetPredictor, Packed(json.loads(json.dumps(packed.manifest, allow_nan=False))))
     assert again.__dict__ == predictor.__dict__
     assert again.promise() == predictor.promise()
 
@@ -154,9 +157,9 @@ def test_settings_survive_json(target, problem, alpha, stratified):
     "change", [{"target": "best"}, {"alpha": 2}, {"strata": 3}, {"strata": [{}]}, {"n_experts": None}]
 )
 def test_damaged_settings_are_refused(change):
-    good = ExpertSetPredictor(target="any-correct", alpha=0.2).fit(*draw_team(100)).settings()
-    with pytest.raises(InputError, match=r"settings must be what settings\(\) returns"):
-        ExpertSetPredictor.from_settings({**good, **change})
+    good = pack(ExpertSetPredictor(target="any-correct", alpha=0.2).fit(*draw_team(100))).manifest
+    with pytest.raises(ModelFolderError, match="fit again or restore it"):
+        unpack(ExpertSetPredictor, Packed({**good, **change}))
 
 
 def test_the_promise_is_one_sentence():
@@ -226,7 +229,7 @@ def test_what_is_wrong_with_predict_is_said(make):
         predictor.predict([[0.5] * 4], expert_names=["a"])
 
 
-@pytest.mark.parametrize("call", ["promise", "settings"])
+@pytest.mark.parametrize("call", ["promise", "to_saved"])
 def test_before_fit_there_is_nothing_to_tell(call):
     with pytest.raises(InputError, match="This ExpertSetPredictor is not calibrated yet"):
         getattr(ExpertSetPredictor(target="any-correct", alpha=0.1), call)()

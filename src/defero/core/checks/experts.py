@@ -1,7 +1,5 @@
 """Checks of answers, labels and groups: each returns a clean array or raises an error that names the argument."""
 
-from collections.abc import Hashable
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,7 +17,7 @@ from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, as_column, is_missing
 from defero.core.results import MODEL, Decision
 
-Stratum = Hashable
+Stratum = str | bool | int | float | None
 """Name of a stratum: text or a number. None without strata."""
 
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,6 +61,7 @@ class NumericColumn:
     Numbers from `low` down and from `high` up are unusual, see `usual_bounds`; they become `low` and `high`.
     """
 
+    kind: ClassVar[str] = "number"
     name: str
     fill: float
     varies: bool
@@ -113,6 +114,7 @@ class NumericColumn:
 class CategoricalColumn:
     """A column of categories: one 0/1 column for each frequent level."""
 
+    kind: ClassVar[str] = "category"
     name: str
     levels: tuple[str, ...]
     other: bool

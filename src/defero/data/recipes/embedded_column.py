@@ -5,10 +5,12 @@ The encoder itself is not saved: a model folder holds its name, and numbers by w
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.codec import Count
 from defero.core.errors import Argument, InputError
 from defero.data.recipes.text_column import Texts
 from defero.data.recipes.text_encoder import TextEncoder
@@ -45,9 +47,10 @@ class EmbeddedColumn:
         Encodes the texts. Not saved: without it no text can be read.
     """
 
+    kind: ClassVar[str] = "embedding"
     name: str
     encoder: str
-    width: int
+    width: Count
     scale: float
     probe: tuple[float, ...]
     slopes: tuple[tuple[float, ...], ...] | None = None

@@ -5,16 +5,17 @@
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from defero.core.checks.arrays import IntArray
+from defero.core.codec import Within
 from defero.core.errors import InputError, TableError
 from defero.data.tables.bad_rows import BadCell, bad_cell
 from defero.data.tables.cells import column_names, is_blank, no_such_column, row_number
@@ -189,6 +190,9 @@ def _pillow() -> Any:
     return Image
 
 
+Side = Annotated[int, Within(1, 1 << 14)]
+
+
 @dataclass(frozen=True)
 class PictureRecipe:
     """Which column holds the paths, and how large the pictures are made.
@@ -208,9 +212,10 @@ class PictureRecipe:
     ('scans/a.png',)
     """
 
+    kind: ClassVar[str] = "pictures"
     column: str
-    size: tuple[int, int]
-    folder: Path = field(default=Path(), compare=False)
+    size: tuple[Side, Side]
+    folder: Path = field(default=Path(), compare=False, metadata={"saved": False})
 
     columns: ClassVar[tuple[Any, ...]] = ()
     text: ClassVar[tuple[str, ...]] = ()
@@ -267,16 +272,3 @@ class PictureRecipe:
         """
         height, width = self.size
         return [f"{self.column}: pictures, each made {height} pixels high and {width} wide."]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"pictures": self.column, "size": list(self.size)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "PictureRecipe":
-        """Rebuild what `to_dict` gave."""
-        try:
-            height, width = values["size"]
-            return cls(str(values["pictures"]), (int(height), int(width)))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"the picture recipe is damaged: {type(error).__name__} {error}.") from error

@@ -5,12 +5,13 @@ can prepare its input without pandas.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.recipes.columns import (
@@ -59,7 +60,8 @@ class FeatureRecipe:
     [[40.0, 0.0, 0.0, 1.0], [50.0, 1.0, 0.0, 0.0]]
     """
 
-    columns: tuple[Column, ...]
+    kind: ClassVar[str] = "columns"
+    columns: Annotated[tuple[Column, ...], Within(1)]
     dropped: Mapping[str, str]
 
     @classmethod
@@ -318,18 +320,6 @@ class FeatureRecipe:
         unused = [f"{name}: not used, {reason}." for name, reason in self.dropped.items()]
         return [*(column.sentence() for column in self.columns), *unused]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; `from_dict` gives back the same recipe, bit for bit."""
-        return {"columns": [_saved(column) for column in self.columns], "dropped": dict(self.dropped)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "FeatureRecipe":
-        """Rebuild what `to_dict` gave."""
-        try:
-            return cls(tuple(_column(column) for column in values["columns"]), dict(values["dropped"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"the feature recipe is damaged: {type(error).__name__} {error}.") from error
-
     def _keys(self, frame: Any, *, source: str) -> dict[str, Any]:
         """Return the frame's own keys by column name, after checking that no column is missing."""
         keys = column_names(frame, source=source)
@@ -348,13 +338,6 @@ _REASONS = {
 
 
 _NO_TEXT = {"number": "holds numbers", "date": "holds dates", "other": "its cells are neither numbers nor text"}
-_KINDS: dict[type, str] = {
-    NumericColumn: "number",
-    CategoricalColumn: "category",
-    TextColumn: "text",
-    VectorColumn: "vector",
-    EmbeddedColumn: "embedding",
-}
 
 
 def _text_columns(text: str | Sequence[str] | None, keys: Mapping[str, Any], *, source: str) -> set[str]:
@@ -369,26 +352,3 @@ def _check_text(name: str, kind: str, *, source: str) -> None:
         raise TableError(
             f"{source}: column {name} is named as text and {_NO_TEXT[kind]}; remove it from ", Argument("text"), "."
         )
-
-
-def _saved(column: Column) -> dict[str, Any]:
-    names = [one.name for one in fields(column) if one.metadata.get("saved", True)]
-    return {"kind": _KINDS[type(column)], **{name: _lists(getattr(column, name)) for name in names}}
-
-
-def _lists(value: Any) -> Any:
-    """Turn tuples into lists, as JSON gives them back."""
-    return [_lists(one) for one in value] if isinstance(value, tuple | list) else value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
-
-
-def _column(values: Mapping[str, Any]) -> Column:
-    fields = {key: _tuples(value) for key, value in values.items() if key != "kind"}
-    for build, kind in _KINDS.items():
-        if kind == values["kind"]:
-            column: Column = build(**fields)
-            return column
-    raise ValueError(f"of unknown kind {values['kind']!r}")

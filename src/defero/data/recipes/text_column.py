@@ -8,11 +8,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.codec import Within
 
 MAX_WORDS = 10_000
 MIN_ROWS = 2  # a word of one training row says nothing about another one
@@ -48,12 +49,20 @@ class TextColumn:
         Training had blanks: beside the scores a 0/1 column tells where they are.
     """
 
+    kind: ClassVar[str] = "text"
     name: str
-    words: tuple[str, ...]
+    words: Annotated[tuple[str, ...], Within(1)]
     idf: tuple[float, ...]
     slopes: tuple[tuple[float, ...], ...] | None = None
     bias: tuple[float, ...] = ()
     missing: bool = False
+
+    def __post_init__(self) -> None:
+        rows = self.idf if self.slopes is None else self.slopes
+        if len(self.idf) != len(self.words) or len(rows) != len(self.words):
+            raise ValueError(f"{len(rows)} weights for {len(self.words)} words")
+        if any(len(row) != len(self.bias) for row in self.slopes or ()):
+            raise ValueError(f"slopes that are not {len(self.bias)} numbers for each word")
 
     @property
     def outputs(self) -> tuple[str, ...]:

@@ -6,10 +6,12 @@ How the vectors are learned is in `learn_vectors`; words are those of `text_colu
 import base64
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.codec import Within
 from defero.data.recipes.text_column import Texts, words_of
 
 NGRAM_LENGTHS = range(3, 7)
@@ -41,9 +43,10 @@ class VectorColumn:
     [[1.0, 0.0], [0.5, 0.5], [0.0, 0.0]]
     """
 
+    kind: ClassVar[str] = "vector"
     name: str
-    words: tuple[str, ...]
-    width: int
+    words: Annotated[tuple[str, ...], Within(1)]
+    width: Annotated[int, Within(1, by_bytes=True)]
     coordinates: str
     missing: bool = False
 

@@ -6,12 +6,13 @@ Needs numpy alone.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.errors import TableError
+from defero.core.codec import Within
+from defero.core.errors import InputError, TableError
 from defero.data.tables.bad_rows import NOT_A_NUMBER, BadCell, bad_cell
 from defero.data.tables.cells import numbers
 
@@ -78,13 +79,13 @@ def usual_bounds(values: FloatArray) -> tuple[float, float]:
     return math.nextafter(low - below, -math.inf), math.nextafter(high + above, math.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UsualRanges:
     """The usual numbers of the d columns of a matrix.
 
     Attributes
     ----------
-    low, high : d numbers
+    low, high : (d,)
         The first unusual ones of each column, see `usual_bounds`; infinite for a column that was the same in every row.
 
     Examples
@@ -94,14 +95,19 @@ class UsualRanges:
     [[False, False], [True, False]]
     """
 
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    low: Annotated[FloatArray, Within(finite=False)]
+    high: Annotated[FloatArray, Within(finite=False)]
+
+    def __post_init__(self) -> None:
+        if self.low.ndim != 1 or self.low.shape != self.high.shape or not (self.low < self.high).all():
+            raise InputError("must be two bounds for each column.", argument="usual")
 
     @classmethod
     def learn(cls, matrix: FloatArray) -> "UsualRanges":
         """Learn from the training rows (n, d)."""
         bounds = [usual_bounds(column) if (column != column[0]).any() else (-math.inf, math.inf) for column in matrix.T]
-        return cls(tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
+        low, high = np.array(bounds, dtype=np.float64).reshape(-1, 2).T
+        return cls(low, high)
 
     def clip(self, matrix: FloatArray) -> FloatArray:
         """Return the matrix (n, d) with unusual numbers moved to the first unusual one on their side."""
@@ -109,7 +115,7 @@ class UsualRanges:
 
     def outside(self, matrix: FloatArray) -> BoolArray:
         """Return which numbers are unusual, (n, d); of a matrix that was clipped the same ones."""
-        return (matrix <= np.array(self.low)) | (matrix >= np.array(self.high))
+        return (matrix <= self.low) | (matrix >= self.high)
 
 
 ROWS_AT_ONCE = 512

@@ -9,7 +9,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.wording import join_names
 from defero.estimators.pool.learners import LEARNERS, Learner
 from defero.estimators.pool.pool_data import PoolData
-from defero.pools.models.score_model import Part, ScoreModel
+from defero.pools.models import Part, ScoreModel
 
 FEW_SCORES = 30
 

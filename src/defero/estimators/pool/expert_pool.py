@@ -1,7 +1,8 @@
 """ExpertPool: learn who of a pool should answer from scores and prices alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,6 +32,7 @@ from defero.pools.curve import member_means
 from defero.pools.features import as_matrix
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
+from defero.pools.parts import PoolFacts
 from defero.pools.router import PoolRouter
 
 N_FOLDS = 5
@@ -114,7 +116,7 @@ class ExpertPool(BaseEstimator):
         trade_off: float | None = None,
         expert_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        facts: Mapping[str, Any] | None = None,
+        facts: PoolFacts | None = None,
     ) -> Self:
         """Learn the expected score of each member, and what a call costs.
 
@@ -170,13 +172,13 @@ class ExpertPool(BaseEstimator):
                 price_known,
                 recipe,
                 row_fingerprints(rows),
-                facts={
-                    "learner": choice.name,
-                    "held_out": choice.values,
-                    "n_items": len(matrix),
-                    "judge": None if self.judge is None else [self.judge.sensitivity, self.judge.specificity],
-                    **(facts or {}),
-                },
+                facts=replace(
+                    facts or PoolFacts(),
+                    learner=choice.name,
+                    held_out=choice.values,
+                    n_items=len(matrix),
+                    judge=None if self.judge is None else (self.judge.sensitivity, self.judge.specificity),
+                ),
             )
             return self
 

@@ -9,10 +9,7 @@ from defero.core.registry import Registry
 from defero.estimators.boosting import boost, size_for_answers
 from defero.estimators.pool.pool_data import PoolData
 from defero.heads import Lens, fit_heads
-from defero.pools.models.learned_parts import HeadsPart, TargetRange, TreesPart
-from defero.pools.models.linear import LinearPart
-from defero.pools.models.neighbours import NeighboursPart
-from defero.pools.models.score_model import Part
+from defero.pools.models import HeadsPart, LinearPart, NeighboursPart, Part, TargetRange, TreesPart
 from defero.scorers.forest import join_forests
 
 LEVEL_SHRINK = 5.0

@@ -18,7 +18,7 @@ from defero.data.recipes.text_encoder import TextEncoder
 from defero.data.tables.cells import texts
 from defero.estimators.training_data import columns_of
 from defero.pools.features import as_table, texts_in
-from defero.scorers.tree_columns import TreeColumns
+from defero.scorers.trees import TreeColumns
 
 DIRECTIONS = 64
 MOST_WORDS = 5_000

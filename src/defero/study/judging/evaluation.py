@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -218,8 +218,8 @@ class Evaluation:
             "of_seen_groups": self.of_seen_groups,
             "rows_checked": self.rows_checked,
             "notes": list(self.notes),
-            "answering": None if facts.answering is None else facts.answering.to_dict(),
-            "shared_errors": None if facts.shared_errors is None else facts.shared_errors.to_dict(),
+            "answering": None if facts.answering is None else asdict(facts.answering),
+            "shared_errors": None if facts.shared_errors is None else asdict(facts.shared_errors),
             "test": self.record_dict(),
             "against": plain(self.against),
             "absent": list(self.absent),

@@ -248,5 +248,5 @@ def _pieces(team: PoolRouter, source: TableSource, key: str | None, bad: BadRows
 def _key(team: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:
     if key is not None and key not in columns:
         raise no_such_column(key, columns, source=source, role="the key")
-    known = team.facts.get("key")
+    known = team.facts.key
     return key or (known if known in columns else None)

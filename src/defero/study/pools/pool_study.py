@@ -21,9 +21,9 @@ from defero.data.tables.cells import BlankCells
 from defero.data.tables.read import Table, TableSource
 from defero.data.tables.wide import part_named
 from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
+from defero.pools.parts import PoolFacts
 from defero.pools.record import judge_pool
-from defero.pools.router import PoolRouter
-from defero.pools.storage import is_pool_folder
+from defero.pools.router import PoolRouter, is_pool_folder
 from defero.study.absent import present_members
 from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
 from defero.study.pools.pool_evaluation import PoolEvaluation
@@ -133,10 +133,9 @@ class PoolStudy(Preformatted):
             trade_off=error_cost,
             expert_names=cases.expert_names,
             groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
-            facts={
-                **{"fees": by_member, "error_cost": error_cost, "key": key, "groups": groups, "split": split},
-                "blank": list(blanks.values),
-            },
+            facts=PoolFacts(
+                fees=by_member, error_cost=error_cost, key=key, groups=groups, split=split, blank=blanks.values
+            ),
         )
         study = cls(pool.team_, test=_take(cases, test), n_train=len(train))
         study.notes += [*cases.notes, *pool.notes_]
@@ -241,7 +240,7 @@ class PoolStudy(Preformatted):
 
     def _groups(self, cases: PoolCases) -> Any:
         """Return groups (n,) of items that belong together: by the column of `fit`, else equal rows."""
-        column, recipe = self.team.facts.get("groups"), self.team.recipe
+        column, recipe = self.team.facts.groups, self.team.recipe
         if column in cases.frame.columns:
             return cases.frame[column].astype(str).to_numpy()
         return equal_rows(cases.items, text=() if recipe is None else recipe.text)
@@ -250,15 +249,15 @@ class PoolStudy(Preformatted):
         """Return values that mean none: those of `fit`, and these."""
         facts = self.team.facts
         values = BlankCells.of(blank).values
-        return BlankCells(tuple(dict.fromkeys((*facts.get("blank", ()), *values)))).without(facts.get("key"))
+        return BlankCells(tuple(dict.fromkeys((*facts.blank, *values)))).without(facts.key)
 
     def fees(self, fees: Fees | None) -> MemberFees | None:
         """Return the fees of the members: as given, else those of `fit`; members without either have learned prices."""
-        return member_fees(fees, self.team.expert_names, learned=self.team.facts.get("fees"), partial=True)
+        return member_fees(fees, self.team.expert_names, learned=self.team.facts.fees, partial=True)
 
     def trade_off(self, error_cost: float | None, fees: Fees | None = None) -> float | None:
         """Return money per point of quality: as given, else that of `fit`; None where quality alone counts."""
-        value = self.team.facts.get("error_cost") if error_cost is None else error_cost
+        value = self.team.facts.error_cost if error_cost is None else error_cost
         if value is not None:
             _check_error_cost(value, self.fees(fees) or self.team.price_known.any())
         return value
@@ -293,8 +292,8 @@ class PoolStudy(Preformatted):
             "model": self.name,
             "rows": {"train": self.n_train, "test": len(judged.record.scores)},
             "features": [] if self.team.recipe is None else self.team.recipe.describe(),
-            "learner": facts.get("learner"),
-            "held_out": facts.get("held_out"),
+            "learner": facts.learner,
+            "held_out": dict(facts.held_out),
             "notes": list(self.notes),
             "test": judged.record.to_dict(),
         }
@@ -302,14 +301,14 @@ class PoolStudy(Preformatted):
     def describe(self) -> list[str]:
         """Return what `fit` did, a sentence each."""
         facts = self.team.facts
-        held = {name: f"{value:.4f}" for name, value in facts.get("held_out", {}).items()}
+        held = {name: f"{value:.4f}" for name, value in facts.held_out.items()}
         tried = ", ".join(f"{name} {value}" for name, value in held.items())
-        paid = "less price / error cost " if facts.get("error_cost") else ""
+        paid = "less price / error cost " if facts.error_cost else ""
         n_test = 0 if self.test is None else len(self.test)
         return [
             f"{self.n_train:,} items to learn from, {n_test:,} for the test.",
             *([] if self.team.recipe is None else [f"  {line}" for line in self.team.recipe.describe()[:12]]),
-            f"Expected scores by {facts.get('learner')} (mean held-out score {paid}of those chosen: {tried}).",
+            f"Expected scores by {facts.learner} (mean held-out score {paid}of those chosen: {tried}).",
         ]
 
     def _fresh(self, cases: PoolCases, *, all_rows_new: bool) -> tuple[PoolCases, int]:

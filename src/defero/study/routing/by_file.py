@@ -21,7 +21,7 @@ import defero
 from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, percent
-from defero.data.model_folder import library_versions
+from defero.data.model_folder import files_of, library_versions
 from defero.data.tables.parquet import parquet_files
 from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.whole_files import write_whole
@@ -31,7 +31,6 @@ from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
 from defero.team import Team
-from defero.team.storage import router_files
 
 FILE_OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix", "ask")),
@@ -176,7 +175,7 @@ def route_file(task: FolderTask, part: str) -> dict[str, Any]:
 
 def _digest(team: Team, options: Mapping[str, Any]) -> str:
     """Return a hash of all that the decisions depend on besides the cases."""
-    model = router_files(team)
+    model = files_of(team)
     facts = [defero.__version__, library_versions(), ROWS_AT_ONCE, model.manifest, options, sorted(model.files)]
     arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays.items()}
     whole = hashlib.blake2b(json.dumps(facts, sort_keys=True, default=_plain).encode(), digest_size=16)

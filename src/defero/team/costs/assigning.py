@@ -183,7 +183,7 @@ class Assigning(Asking):
         P(right) is that of the expert who is chosen, where that is calibrated.
         """
         if not isinstance(self.rule, MostLikelyRight):
-            raise InputError(f"a team with the rule {self.rule.name!r} compares no costs: fit a team that does.")
+            raise InputError(f"a team with the rule {self.rule.kind!r} compares no costs: fit a team that does.")
         scores = self._probabilities(scores)
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
         matrix = in_class_order(cost_matrix, self.classes)
