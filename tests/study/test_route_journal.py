@@ -14,6 +14,7 @@ import pytest
 from defero import Study, read_cases
 from defero.data.tables import journal, read
 from defero.data.tables.read import read_frame
+from defero.decide.terms import Terms
 from defero.study.routing import repeated_keys
 
 NAMES = ["ann", "bob"]
@@ -103,7 +104,7 @@ def test_a_bad_cell_that_looks_like_a_formula_is_shown_as_it_stands_in_the_file(
 
 
 def test_limits_go_on_too(model, table):
-    options = {"capacity": {"ann": 5}, "fees": {"all": 0.01}}
+    options = {"terms": Terms(capacity={"ann": 5}, fees={"all": 0.01})}
     route(model, "whole.csv", **options)
     stopped(model, "d.csv", 30, **options)
     assert route(model, "d.csv", **options).resumed >= 30
@@ -117,7 +118,7 @@ def test_another_run_starts_anew(model, table, change, monkeypatch):
     stopped(own, "d.csv", 30)
     options = {}
     if change == "options":
-        options = {"absent": ["ann"]}
+        options = {"terms": Terms(absent=["ann"])}
     elif change == "input":
         with open("new.csv", "a") as file:
             file.write("C99,0.5,arm\n")

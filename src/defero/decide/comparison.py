@@ -39,13 +39,21 @@ class Comparison(NamedTuple):
         assert stop == n_items
         return whole
 
-    def decision(self, expert_names: tuple[str, ...], *, unusual: Labels | None = None, why_not: str = "") -> Decision:
-        """Return the decision; `unusual` and `why_not` are as in `Decision`."""
+    def decision(
+        self,
+        expert_names: tuple[str, ...],
+        *,
+        unusual: Labels | None = None,
+        why_not: str = "",
+        unit: float | None = None,
+    ) -> Decision:
+        """Return the decision; `unusual`, `why_not` and `unit` are as in `Decision`."""
         nothing = np.broadcast_to(np.array("", dtype=object), self.expert.shape)  # one text: no memory for each item
         marks = nothing if unusual is None else unusual
-        for array in self:  # fresh ones: they need not be copied
+        own = self if unit is None else self._replace(expected_cost=unit * self.expected_cost)
+        for array in own:  # fresh ones: they need not be copied
             array.flags.writeable = False
-        return Decision(**self._asdict(), expert_names=expert_names, unusual=marks, why_not=why_not)
+        return Decision(**own._asdict(), expert_names=expert_names, unusual=marks, why_not=why_not, unit=unit)
 
 
 def compare(

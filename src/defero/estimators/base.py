@@ -20,6 +20,7 @@ from defero.core.labels import Labels, find_classes, refuse_gaps
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.decide.rules import MostLikelyRight, Rule
+from defero.decide.terms import Terms
 from defero.estimators.encode import Encoded, encode
 from defero.estimators.expert_heads import with_population
 from defero.estimators.saved_parameters import parameters_for, plain_parameters
@@ -229,8 +230,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         *,
         alpha: float = 0.1,
         target: str = "any-correct",
-        fees: ArrayLike | None = None,
-        available: ArrayLike | None = None,
+        terms: Terms | None = None,
         strata: ArrayLike | None = None,
     ) -> Self:
         """Calibrate panels of experts on rows that neither `fit` nor `calibrate` used; other rows raise.
@@ -243,10 +243,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             Largest probability that the promise is broken.
         target : "any-correct", "all-correct" or "missed-share"
             The promise: see `defero.decide.panels.ExpertSetPredictor`.
-        fees : (J,), optional
-            The fees that `decide` will be called with.
-        available : (J,) bool, optional
-            Experts who can be asked; all by default.
+        terms : Terms, optional
+            Those that `decide` will be called with.
         strata : (n,), optional
             Categories; the promise holds inside each of them.
 
@@ -263,8 +261,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 experts,
                 alpha=alpha,
                 target=target,
-                fees=fees,
-                available=available,
+                terms=terms,
                 strata=strata,
             )
         )

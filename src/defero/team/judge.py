@@ -1,5 +1,6 @@
 """A team on held-out cases: the team, the model, the experts and the panels, each beside what they promised."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from defero.core.checks.options import one_of
 from defero.core.labels import encode_labels
 from defero.core.results import Answer
 from defero.core.trial import ASK, PanelTrial, Trial
-from defero.decide.terms import Terms
+from defero.decide.terms import TeamTerms, Terms, checked
 from defero.judge.record.team import TeamRecord, team_record
 from defero.scorers.given import ArrayScorer, FunctionScorer
-from defero.team.costs.under_terms import decide_under, model_labels
+from defero.team.deciding import decide_scored
+from defero.team.gains import model_answer
 from defero.team.panel import Panel
 from defero.team.rows import check_rows_known, seen_after, told_apart_by
 from defero.team.team import Team
@@ -22,37 +24,12 @@ from defero.team.ways import Held, panel_vote, ways_of
 NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
 
 
-def judge(
-    team: Team,
-    X: Any,
-    y: ArrayLike,
-    answers: object,
-    *,
-    strata: ArrayLike | None = None,
-    source: str = "X",
-    first_row: int = 0,
-    disjoint: bool = False,
-    ask: str = "one",
-    terms: Terms | None = None,
-    random_state: int = 0,
-) -> TeamRecord:
+def judge(team: Team, X: Any, y: ArrayLike, answers: object, *, random_state: int = 0, **options: Any) -> TeamRecord:
     """Judge a team on cases whose labels and recorded answers are known.
 
-    The arguments are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
+    The options are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
     """
-    trial = try_out(
-        team,
-        X,
-        y,
-        answers,
-        strata=strata,
-        source=source,
-        first_row=first_row,
-        disjoint=disjoint,
-        ask=ask,
-        terms=terms,
-    )
-    return record_of(team, trial, random_state=random_state)
+    return record_of(team, try_out(team, X, y, answers, **options), random_state=random_state)
 
 
 def record_of(team: Team, trial: Trial, *, random_state: int = 0) -> TeamRecord:
@@ -78,17 +55,15 @@ def try_out(
     first_row: int = 0,
     disjoint: bool = False,
     ask: str = "one",
-    terms: Terms | None = None,
-    available: ArrayLike | None = None,
+    terms: Terms | TeamTerms | None = None,
 ) -> Trial:
     """Let a team decide cases whose labels and recorded answers are known, asking only experts who answered.
 
-    Fees and costs of errors are `terms`, by default those of `conformalize`. Experts who were absent there, and those
-    who are not `available` (J,), are not asked. Panels that were
-    calibrated inside strata are tried where `strata` is given. `source` and `first_row` are what a message calls the
-    table, and the number of its first row. Rows that an earlier stage has used are refused, unless the caller vouches
-    with `disjoint` that there are none. `ask` is the way that the team's labels are taken from: "one", "sequential" or
-    "panel"; the trial has all ways side by side.
+    Fees, costs of errors and who is there are `terms`, by default those of `conformalize`; experts who were absent
+    there are not asked either. Panels that were calibrated inside strata are tried where `strata` is given. `source`
+    and `first_row` are what a message calls the table, and the number of its first row. Rows that an earlier stage has
+    used are refused, unless the caller vouches with `disjoint` that there are none. `ask` is the way that the team's
+    labels are taken from: "one", "sequential" or "panel"; the trial has all ways side by side.
     """
     one_of("ask", ask, ASK)
     features = team.features(X, source=source, first_row=first_row)
@@ -99,10 +74,10 @@ def try_out(
         check_rows_known(team.rows_key, argument="disjoint")
     seen_after(team.seen, "judge", told_apart_by(X, team.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = team.panel
-    terms = terms_of(team) if terms is None else terms
-    present = present_experts(team, available)
-    held = Held.of(features, scores, label_idx, answer_idx, terms=terms, available=present)
-    decision = decide_under(team, features, scores, terms, available=held.present)
+    own = terms_of(team) if terms is None else checked(terms, team.expert_names, team.classes)
+    own = replace(own, available=present_experts(team, own))
+    held = Held(features, scores, label_idx, answer_idx, own)
+    decision = decide_scored(team, features, scores, held.terms_present)
     tried, vote = None, None
     if panel is not None and (strata is not None or not panel.stratified):
         tried, vote = _try_panel(team, panel, held, strata=strata)
@@ -117,27 +92,24 @@ def try_out(
         panel_note=None if panel is None or tried is not None else NO_STRATA,
         ways=ways_of(team, held, decision, vote),
         ask=ask,
-        fees_given=terms.fees is not None,
-        cost_matrix=terms.costs.matrix if terms.costs_given else None,
+        fees_given=own.fees is not None,
+        cost_matrix=own.costs.matrix if own.costs_given else None,
         question_fees=held.fee,
-        model_label_idx=None if terms.costs.symmetric else model_labels(scores, terms),
+        model_label_idx=None if own.costs.symmetric else model_answer(scores, own)[0],
     )
 
 
-def present_experts(team: Team, available: ArrayLike | None = None) -> BoolArray | None:
-    """Return who can be asked, (J,): neither absent in `conformalize` nor now; None where that is everybody."""
-    before = None if team.panel is None else team.panel.available
-    if before is None and available is None:
-        return None
-    everybody = np.ones(len(team.expert_names), dtype=np.bool_)
-    for one in (before, available):
-        everybody &= True if one is None else np.asarray(one, dtype=np.bool_)
-    return everybody
+def present_experts(team: Team, terms: TeamTerms) -> BoolArray | None:
+    """Return who can be asked: neither absent in `conformalize` nor now; None where that is everybody."""
+    both = [None if team.panel is None else team.panel.available, terms.available]
+    there = [np.asarray(one, dtype=np.bool_) for one in both if one is not None]
+    return np.logical_and.reduce(there) if there else None
 
 
-def terms_of(team: Team) -> Terms:
+def terms_of(team: Team) -> TeamTerms:
     """Return the terms that a team was fitted with."""
-    return Terms.of(n_classes=len(team.classes)) if team.panel is None else team.panel.terms
+    said = Terms() if team.panel is None else team.panel.terms
+    return said.of(team.expert_names, team.classes)
 
 
 def _try_panel(team: Team, panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
@@ -147,7 +119,7 @@ def _try_panel(team: Team, panel: Panel, held: Held, *, strata: ArrayLike | None
         sets=sets,
         deferred=decision.deferred,
         team_label_idx=encode_labels(vote.label, team.classes),
-        eligible=team.proven if held.available is None else team.proven & held.available,
+        eligible=team.proven if held.terms.available is None else team.proven & held.terms.available,
         promise=panel.promise(),
         target=panel.predictor.target,
         alpha=panel.predictor.alpha,

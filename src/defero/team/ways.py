@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,12 +15,15 @@ from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.trial import Way
 from defero.decide.rules import best_expert
-from defero.decide.terms import Terms
-from defero.decide.votes import VOTES, Ballot, answer_of_decider
-from defero.team.costs.assigning import Assigning
-from defero.team.costs.under_terms import cost_of_labels, decide_under, model_labels
+from defero.decide.terms import TeamTerms
+from defero.decide.votes import VOTES, Ballot
+from defero.team.asking import as_kept, settle_in_turn
+from defero.team.deciding import answer_of_one, decide_scored, sets_of, vote_of_panel
+from defero.team.gains import model_answer, vote_with_skill
 from defero.team.panel import with_decider, with_recorded
-from defero.team.voting import vote_with_skill
+
+if TYPE_CHECKING:
+    from defero.team.team import Team
 
 SEVERAL = ("sequential", "panel", "everybody_bayes")
 """Ways whose labels rest on the answers of several experts."""
@@ -38,51 +41,38 @@ class Held:
         True classes.
     answer_idx : (n, J)
         Recorded answers, -1 where missing.
-    available : (J,) bool, optional
-        Who is there; by default everybody.
-    terms : Terms
-        What questions and errors cost.
+    terms : TeamTerms
+        What questions and errors cost, and who is there.
     """
 
     features: Any
     scores: Scores
     label_idx: IntArray
     answer_idx: IntArray
-    available: BoolArray | None
-    terms: Terms
-
-    @classmethod
-    def of(
-        cls, features: Any, scores: Scores, label_idx: IntArray, answer_idx: IntArray, *, terms: Terms, available: Any
-    ) -> "Held":
-        """Return the cases with absences as arrays."""
-        can_ask = None if available is None else np.asarray(available, dtype=np.bool_)
-        return cls(features, scores, label_idx, answer_idx, can_ask, terms)
+    terms: TeamTerms
 
     @property
     def present(self) -> BoolArray:
         """(n, J): who can be asked: recorded, and there."""
-        recorded = self.answer_idx != MISSING
-        return recorded if self.available is None else recorded & self.available
+        return (self.answer_idx != MISSING) & self.terms.can_ask(len(self.answer_idx))
+
+    @property
+    def terms_present(self) -> TeamTerms:
+        """The terms among those who are present."""
+        return self.terms.among(self.present)
 
     @property
     def fee(self) -> FloatArray:
         """(n, J): what a question costs."""
-        n_items, n_experts = self.answer_idx.shape
-        return self.terms.charged(n_items=n_items, n_experts=n_experts)
-
-    @property
-    def cost_matrix(self) -> FloatArray | None:
-        """What errors cost, where they cost differently."""
-        return None if self.terms.costs.symmetric else self.terms.costs.matrix
+        return self.terms.charged(len(self.answer_idx))
 
 
-def ways_of(team: Assigning, held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
+def ways_of(team: "Team", held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
     """Settle held-out cases in every way; on recorded answers only experts who answered a case can be asked.
 
     Parameters
     ----------
-    team : Assigning
+    team : Team
     held : Held
     decision : Decision
         Of one expert, among those present.
@@ -96,17 +86,14 @@ def ways_of(team: Assigning, held: Held, decision: Decision, panel: Answer | Non
         probabilities, panels where there are none, and everything but the model without experts.
     """
     scores, promises = held.scores, held.scores.link != "weight"
-    model_idx = model_labels(scores, held.terms)
-    answer_of = {"one": answer_of_one(team, held, decision, model_idx)}
+    model_idx, _ = model_answer(scores, held.terms)
+    answer_of = {"one": answer_of_one(team, scores, decision, held.answer_idx, held.terms)}
     if scores.n_experts:
         majority = VOTES.find("majority").count(_ballot(team, held))
         answer_of["everybody_majority"] = majority
         answer_of["best_expert"] = _best_expert(team, held)
         if promises:
-            can_ask = held.present & team.proven
-            answer_of["sequential"] = team.ask_in_turn(
-                held.features, scores, held.answer_idx, can_ask=can_ask, fees=held.terms.fees, costs=held.terms.costs
-            )
+            answer_of["sequential"] = settle_in_turn(team, held.features, scores, held.answer_idx, held.terms_present)
             answer_of["everybody_bayes"] = _everybody_by_bayes(team, held)
         if panel is not None:
             answer_of["panel"] = panel
@@ -114,34 +101,34 @@ def ways_of(team: Assigning, held: Held, decision: Decision, panel: Answer | Non
     zero = np.zeros(len(scores))
     right = (model_idx == held.label_idx).astype(np.float64)
     promised = _promised_of_model(scores, model_idx) if promises else None
-    errors = cost_of_labels(model_idx, held.label_idx, held.terms)
+    errors = held.terms.costs.of_answers(model_idx, held.label_idx)
     ways.append(Way("model", right, zero, zero, promised, model_idx, errors))
     return (*ways, *([_random_expert(held)] if scores.n_experts else []))
 
 
-def panel_vote(team: Assigning, held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
+def panel_vote(team: "Team", held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
     """Return who is deferred, the panels, and what they vote.
 
     Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
     """
     features, scores = held.features, held.scores
-    decision = decide_under(team, features, scores, held.terms, available=held.available)
-    among_recorded = decide_under(team, features, scores, held.terms, available=held.present)
+    decision = decide_scored(team, features, scores, held.terms)
+    among_recorded = decide_scored(team, features, scores, held.terms_present)
     with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
         warnings.filterwarnings("ignore", "the panel's promise does not hold")
-        sets = team.sets_of(scores, fees=held.terms.fees_in_errors, available=held.available, strata=strata)
+        sets = sets_of(team, scores, held.terms, strata=strata)
     mask = with_recorded(with_decider(sets, decision), decision, held.present, among_recorded)
-    vote = team.vote_of_panel(features, scores, held.answer_idx, mask, vote="bayes", cost_matrix=held.cost_matrix)
+    vote = vote_of_panel(team, features, scores, held.answer_idx, mask, held.terms, vote="bayes")
     return decision, sets, vote
 
 
-def fit_ways(team: Assigning, held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
+def fit_ways(team: "Team", held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
     """Return for every way that hears several experts how often its labels are right, on held-out cases.
 
     `team` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
     """
     panel = panel_vote(team, held, strata=strata)[2]
-    decision = decide_under(team, held.features, held.scores, held.terms, available=held.present)
+    decision = decide_scored(team, held.features, held.scores, held.terms_present)
     ways = {way.name: way for way in ways_of(team, held, decision, panel)}
     gain = ways["model"].cost - ways["sequential"].cost if "sequential" in ways else None
     verdicts = {
@@ -157,7 +144,7 @@ def fit_ways(team: Assigning, held: Held, *, strata: ArrayLike | None) -> dict[s
     return verdicts
 
 
-def settled_way(team: Assigning, held: Held, name: str, answer: Answer) -> Way:
+def settled_way(team: "Team", held: Held, name: str, answer: Answer) -> Way:
     """Return what a way of asking cost and kept, by its answers."""
     promises = held.scores.link != "weight"
     label_idx = encode_labels(answer.label, team.classes)
@@ -168,14 +155,8 @@ def settled_way(team: Assigning, held: Held, name: str, answer: Answer) -> Way:
         fees=np.where(answer.heard, held.fee, 0.0).sum(axis=1),
         promised=answer.confidence if promises and name != "everybody_majority" else None,
         label_idx=label_idx,
-        errors=cost_of_labels(label_idx, held.label_idx, held.terms),
+        errors=held.terms.costs.of_answers(label_idx, held.label_idx),
     )
-
-
-def answer_of_one(team: Assigning, held: Held, decision: Decision, model_idx: IntArray) -> Answer:
-    """Return what whoever decides says; the model says its cheapest label."""
-    answer = answer_of_decider(held.scores, decision, held.answer_idx, classes=team.classes)
-    return replace(answer, label=np.where(decision.deferred, answer.label, team.classes[model_idx]))
 
 
 def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
@@ -183,17 +164,16 @@ def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
     return np.where(model_idx == scores.class_idx, scores.model_proba, at(scores.class_proba, model_idx))
 
 
-def _ballot(team: Assigning, held: Held) -> Ballot:
+def _ballot(team: "Team", held: Held) -> Ballot:
     """Return the ballot of everybody who is present."""
     scores = held.scores
     return Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, team.classes)
 
 
-def _everybody_by_bayes(team: Assigning, held: Held) -> Answer:
+def _everybody_by_bayes(team: "Team", held: Held) -> Answer:
     discount = None if team.panel is None else team.panel.discount
     answer = vote_with_skill(
-        team.scorer,
-        team.calibrator,
+        team,
         held.features,
         held.scores,
         lambda rows, part, skill: VOTES.find("bayes").count(
@@ -205,14 +185,14 @@ def _everybody_by_bayes(team: Assigning, held: Held) -> Answer:
                 team.classes,
                 discount=discount,
                 skill=skill,
-                cost_matrix=held.cost_matrix,
+                cost_matrix=held.terms.matrix,
             )
         ),
     )
-    return team.as_kept("everybody_bayes", answer)
+    return as_kept(team, "everybody_bayes", answer)
 
 
-def _best_expert(team: Assigning, held: Held) -> Answer:
+def _best_expert(team: "Team", held: Held) -> Answer:
     """Let the expert with the highest mean P(right) answer; where they have not, the next best who has, or the model.
 
     The order is that of the predicted probabilities: the labels of these cases are not looked at.
@@ -236,9 +216,9 @@ def _random_expert(held: Held) -> Way:
     share = np.where(held.present, 1 / np.maximum(count, 1)[:, None], 0.0)
     expert_right = (share * (held.answer_idx == held.label_idx[:, None])).sum(axis=1)
     promised = (share * held.scores.expert_proba).sum(axis=1)
-    model_idx = model_labels(held.scores, held.terms)
+    model_idx, _ = model_answer(held.scores, held.terms)
     of_answers = held.terms.costs.matrix[held.label_idx[:, None], held.answer_idx]  # those not present weigh nothing
-    of_model = cost_of_labels(model_idx, held.label_idx, held.terms)
+    of_model = held.terms.costs.of_answers(model_idx, held.label_idx)
     promised = np.where(some, promised, _promised_of_model(held.scores, model_idx))
     return Way(
         "random_expert",

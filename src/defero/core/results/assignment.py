@@ -31,7 +31,7 @@ class Assignment(Deciders):
         What one more question to each expert would save, fees counted. Negative where the lower limit binds: one more
         question that must be asked costs so much. 0 where no limit binds.
     deferral_price : float
-        What one more question to anybody would save where `defer_at_most` binds.
+        What one more question to anybody would save where `at_most_asked` binds.
     money_price : float
         What a little more budget would save for each unit of money, fees counted, where the budget binds. The next
         units save less.

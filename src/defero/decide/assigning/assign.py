@@ -9,21 +9,21 @@ from defero.core.errors import InputError
 from defero.core.results import MODEL, Assignment
 from defero.decide.assigning.chains import Chains, least_prices
 from defero.decide.assigning.exact import Solved, solve_exactly
-from defero.decide.assigning.limits import Capacity, Limits
+from defero.decide.assigning.limits import Limits
 from defero.decide.assigning.pricing import SAME, node_bounds, solve_by_prices, spread
+from defero.decide.terms import TeamTerms, Terms, checked
 
 MOST_EXACT, MOST_EXACT_WITH_MONEY = 40_000, 1_000
 """Up to so many pairs of item and expert the linear program is solved, and with a budget the mixed-integer one."""
 _METHODS = ("auto", "exact", "prices")
+_UNUSED = ("error_cost", "cost_matrix", "absent", "available", "prices")
+"""Terms that are in the gains already."""
 
 
 def assign(
     gain: ArrayLike,
     *,
-    capacity: Capacity | None = None,
-    defer_at_most: float | None = None,
-    budget: float | None = None,
-    fees: ArrayLike | None = None,
+    terms: Terms | TeamTerms | None = None,
     answer_cost: ArrayLike | None = None,
     expert_names: ArrayLike | None = None,
     label: ArrayLike | None = None,
@@ -36,14 +36,8 @@ def assign(
     gain : (n, J)
         Of asking expert j over the model's answer, in the unit of the costs, fees counted; -inf where an expert
         cannot be asked. `Team.gains` has them.
-    capacity : {name: most}, {name: (fewest, most)} or J such entries, optional
-        Limits on the questions of each expert; None as an entry or as `most` is no limit.
-    defer_at_most : float, optional
-        Largest share of the items that experts may be asked about.
-    budget : float, optional
-        The most that all questions may cost in total; needs `fees`.
-    fees : (J,) or (n, J), optional
-        What each question costs in money, for the budget.
+    terms : Terms, optional
+        The limits: `capacity`, `at_most_asked`, and a `budget` with the `fees` that count toward it.
     answer_cost : (n,), optional
         Expected cost of the model's answer; 0 by default, so that expected costs are gains with a minus sign.
     expert_names : J names, optional
@@ -65,7 +59,7 @@ def assign(
     Examples
     --------
     >>> gain = [[0.4, 0.3], [0.5, 0.1], [0.2, -0.1]]
-    >>> batch = assign(gain, capacity={"ann": 1}, expert_names=["ann", "bob"])
+    >>> batch = assign(gain, terms=Terms(capacity={"ann": 1}), expert_names=["ann", "bob"])
     >>> batch.name.tolist(), batch.prices.round(2).tolist()
     (['bob', 'ann', 'model'], [0.2, 0.0])
     >>> batch.sentences()
@@ -75,7 +69,7 @@ def assign(
     gain = _gains(gain)
     n_items, n_experts = gain.shape
     who = names("expert_names", expert_names, count=n_experts)
-    limits = Limits.of(np.isfinite(gain), who, capacity=capacity, defer_at_most=defer_at_most, budget=budget, fees=fees)
+    limits = Limits.of(np.isfinite(gain), checked(terms, who, np.arange(1), unused=_UNUSED))
     small = gain.size <= (MOST_EXACT if limits.fees is None else MOST_EXACT_WITH_MONEY)
     if method == "exact" or (method == "auto" and small):
         solved = _with_least_prices(gain, limits, solve_exactly(gain, limits))

@@ -141,7 +141,7 @@ def answer_of_decider(scores: Scores, decision: Decision, answer_idx: IntArray, 
     >>> from defero import Team
     >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
     >>> team = Team.from_probabilities(scores.class_proba, scores.expert_proba, expert_names=["ann"])
-    >>> decision = team.decide_scores(scores)
+    >>> decision = team.decide()
     >>> answer = answer_of_decider(scores, decision, np.array([[1], [1]]), classes=np.array(["a", "b"], dtype=object))
     >>> answer.label.tolist(), answer.confidence.tolist(), answer.by_model.tolist()
     (['a', 'b'], [0.9, 0.8], [True, False])

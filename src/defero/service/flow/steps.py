@@ -11,7 +11,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.results import MODEL
 from defero.core.results.steps import Steps
 from defero.core.scores import Scores, logit, sigmoid
-from defero.decide.asking import DEFAULT_FEE
+from defero.decide.terms import DEFAULT_FEE, Terms
 from defero.service.events import Asked, Entry, ModelChanged, Observed, Received, Rerouted, Settled
 from defero.service.flow.directing import Directed, case_limits, direct
 from defero.service.flow.team import Row, WorkingTeam
@@ -19,6 +19,7 @@ from defero.service.views.cases import CaseState
 from defero.service.views.drift import MODEL as THE_MODEL
 from defero.service.views.ledger import Ledger
 from defero.service.views.policy import Policy
+from defero.team.asking import next_step_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +62,19 @@ def take_steps(ledger: Ledger, team: WorkingTeam, batch: Batch) -> None:
 
 
 def _decide(team: WorkingTeam, policy: Policy, batch: Batch, rows: slice, can: BoolArray) -> Steps:
-    return team.router.next_step_of(
+    matrix = _cost_matrix(team, policy)
+    terms = Terms(
+        fees=team.fees(policy.fees),
+        error_cost=policy.error_cost if matrix is None else None,
+        cost_matrix=matrix,
+        available=can,
+    )
+    return next_step_of(
+        team.router,
         batch.features[rows],
         batch.scores.take(rows),
         team.answer_numbers([state.answers for state in batch.states[rows]]),
-        fees=team.fees(policy.fees),
-        error_cost=policy.error_cost,
-        cost_matrix=_cost_matrix(team, policy),
-        available=can,
+        terms.of(team.router.expert_names, team.router.classes),
     )
 
 

@@ -20,9 +20,8 @@ from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
 from defero.pools.storage import pool_files
-from defero.study.absent import present_members
 from defero.study.bad_rows import BadRows, are_skipped
-from defero.study.pools.pool_fees import Fees, bad_prices, prices_of, usable_fees
+from defero.study.pools.pool_fees import Fees, bad_prices, present_members, prices_of, usable_fees
 from defero.study.routing.identity import run_identity
 from defero.study.routing.routed import RoutedFile
 from defero.study.routing.sinks import sink_to

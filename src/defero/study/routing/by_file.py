@@ -13,9 +13,7 @@ from defero.core.wording import count_of, percent
 from defero.data.tables.parquet import parquet_files
 from defero.study.engines import Engine, run_once
 from defero.study.engines.runs import run_name
-from defero.study.money.given import Money
 from defero.study.routing.identity import run_identity
-from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
 from defero.team import Team
@@ -23,6 +21,7 @@ from defero.team.storage import router_files
 
 FILE_OPTIONS = (
     "key",
+    "terms",
     "fees",
     "error_cost",
     "cost_matrix",
@@ -140,8 +139,6 @@ def route_file(task: FolderTask, settings: Mapping[str, Any]) -> dict[str, Any]:
         Reading.of(folder / settings["file"], key=options.pop("key"), blank=options.pop("blank"), inside=folder),
         target,
         model=task.name,
-        money=Money(*(options.pop(name) for name in ("fees", "error_cost", "cost_matrix"))),
-        limits=FileLimits(),
         progress=None,
         **options,
     )
@@ -150,9 +147,7 @@ def route_file(task: FolderTask, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _USUAL: dict[str, Any] = {
-    **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix")),
-    "absent": (),
-    "ask": None,
+    **dict.fromkeys(("key", "terms", "ask")),
     "uncertainty": False,
     "unusual": "flag",
     "bad_rows": "stop",
