@@ -14,7 +14,7 @@ from defero.core.class_skill import uniform_errors
 from defero.datasets import wedge
 from defero.decide import assign
 from defero.decide.terms import Terms
-from defero.team import gains as team_gains
+from defero.team import asking as team_asking
 from defero.team.asking import next_gains_of, next_step_of
 
 FEES = [0.1, 0.05, 0.0, 0.2]
@@ -143,7 +143,7 @@ def test_pieces_make_no_difference(monkeypatch):
         model.next_step(new, terms=Terms(cost_matrix=matrix)),
         model.assign(new, terms=Terms(cost_matrix=matrix, at_most_asked=0.5)),
     )
-    monkeypatch.setattr(team_gains, "_NUMBERS_AT_ONCE", 200)
+    monkeypatch.setattr(team_asking, "_NUMBERS_AT_ONCE", 200)
     pieces = (
         model.next_step(new, terms=Terms(cost_matrix=matrix)),
         model.assign(new, terms=Terms(cost_matrix=matrix, at_most_asked=0.5)),

@@ -10,7 +10,7 @@ from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
 from defero.judge.record.ways import mean_cost
 from defero.team import try_out
-from defero.team.gains import model_answer
+from defero.team.asking import model_answer
 
 seeds = st.integers(0, 2**32 - 1)
 

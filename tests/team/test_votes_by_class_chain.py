@@ -14,7 +14,7 @@ from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
 from defero.heads import Lens, fit_class_heads, fit_heads
 from defero.scorers.team import TeamScorer
-from defero.team import asking, gains
+from defero.team import asking
 from defero.team.judge import try_out
 
 
@@ -68,7 +68,7 @@ def test_pieces_make_no_difference(monkeypatch, vote):
     X1, y1, said1 = cases(2)
     team = ROUTER.copy().conformalize(X1, y1, said1[:, :4])
     whole = team.answer(X, SAID, vote=vote, terms=Terms(fees=FEE if vote == "sequential" else None))
-    monkeypatch.setattr(gains, "_NUMBERS_AT_ONCE", 8 * 7)
+    monkeypatch.setattr(asking, "_NUMBERS_AT_ONCE", 8 * 7)
     parts = team.answer(X, SAID, vote=vote, terms=Terms(fees=FEE if vote == "sequential" else None))
     assert type(parts) is type(whole)
     assert np.array_equal(parts.heard, whole.heard)

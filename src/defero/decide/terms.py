@@ -348,7 +348,7 @@ def _as_given(spread: Any, value: Any) -> Any:
 def _with_everybody(capacity: Capacity | None, expert_names: tuple[str, ...]) -> Capacity | None:
     """Return the capacity with an entry for everybody for whom "all" stands; None where nothing is limited."""
     if not isinstance(capacity, Mapping):
-        if capacity is not None and np.ndim(capacity) == 0:
+        if isinstance(capacity, Real | str):
             one = {expert_names[0] if expert_names else "ann": 10}
             raise InputError(
                 f"must be {{name: most}} or {{name: (fewest, most)}}, such as {one}, got {capacity!r}.",

@@ -1,30 +1,243 @@
-"""A team on held-out cases: the team, the model, the experts and the panels, each beside what they promised."""
+"""A team on held-out cases: every way of asking, the experts and the panels, each beside what they promised."""
 
-from dataclasses import replace
-from typing import Any
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray
+from defero.calibration.sequences import VerdictMap, fit_verdicts
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.checks.options import one_of
-from defero.core.labels import encode_labels
-from defero.core.results import Answer
-from defero.core.trial import ASK, PanelTrial, Trial
+from defero.core.labels import MISSING, encode_labels
+from defero.core.posterior import at
+from defero.core.results import MODEL, Answer, Decision, ExpertSets
+from defero.core.scores import Scores
+from defero.core.trial import ASK, PanelTrial, Trial, Way
+from defero.decide.rules import best_expert
 from defero.decide.terms import TeamTerms, Terms, checked
+from defero.decide.votes import VOTES, Ballot
 from defero.judge.record.team import TeamRecord, team_record
 from defero.scorers.given import ArrayScorer, FunctionScorer
-from defero.team.deciding import decide_scored
-from defero.team.gains import model_answer
-from defero.team.panel import Panel
+from defero.team.asking import as_kept, model_answer, settle_in_turn, vote_with_skill
+from defero.team.deciding import answer_of_one, decide_scored, sets_of, vote_of_panel
+from defero.team.panel import Panel, with_decider, with_recorded
 from defero.team.rows import check_rows_known, seen_after, told_apart_by
-from defero.team.team import Team
-from defero.team.ways import Held, panel_vote, ways_of
+
+if TYPE_CHECKING:
+    from defero.team.team import Team
+
+
+SEVERAL = ("sequential", "panel", "everybody_bayes")
+"""Ways whose labels rest on the answers of several experts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Held-out cases as the ways need them.
+
+    Attributes
+    ----------
+    features : (n, d)
+    scores : Scores
+    label_idx : (n,)
+        True classes.
+    answer_idx : (n, J)
+        Recorded answers, -1 where missing.
+    terms : TeamTerms
+        What questions and errors cost, and who is there.
+    """
+
+    features: Any
+    scores: Scores
+    label_idx: IntArray
+    answer_idx: IntArray
+    terms: TeamTerms
+
+    @property
+    def present(self) -> BoolArray:
+        """(n, J): who can be asked: recorded, and there."""
+        return (self.answer_idx != MISSING) & self.terms.can_ask(len(self.answer_idx))
+
+    @property
+    def terms_present(self) -> TeamTerms:
+        """The terms among those who are present."""
+        return self.terms.among(self.present)
+
+    @property
+    def fee(self) -> FloatArray:
+        """(n, J): what a question costs."""
+        return self.terms.charged(len(self.answer_idx))
+
+
+def ways_of(team: "Team", held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
+    """Settle held-out cases in every way; on recorded answers only experts who answered a case can be asked.
+
+    Parameters
+    ----------
+    team : Team
+    held : Held
+    decision : Decision
+        Of one expert, among those present.
+    panel : Answer, optional
+        What the panels say, where there are panels.
+
+    Returns
+    -------
+    tuple of Way
+        Ways that this team does not have are left out: in turn and Bayes where it goes by weights, which are no
+        probabilities, panels where there are none, and everything but the model without experts.
+    """
+    scores, promises = held.scores, held.scores.link != "weight"
+    model_idx, _ = model_answer(scores, held.terms)
+    answer_of = {"one": answer_of_one(team, scores, decision, held.answer_idx, held.terms)}
+    if scores.n_experts:
+        majority = VOTES.find("majority").count(_ballot(team, held))
+        answer_of["everybody_majority"] = majority
+        answer_of["best_expert"] = _best_expert(team, held)
+        if promises:
+            answer_of["sequential"] = settle_in_turn(team, held.features, scores, held.answer_idx, held.terms_present)
+            answer_of["everybody_bayes"] = _everybody_by_bayes(team, held)
+        if panel is not None:
+            answer_of["panel"] = panel
+    ways = [settled_way(team, held, name, answer) for name, answer in answer_of.items()]
+    zero = np.zeros(len(scores))
+    right = (model_idx == held.label_idx).astype(np.float64)
+    promised = _promised_of_model(scores, model_idx) if promises else None
+    errors = held.terms.costs.of_answers(model_idx, held.label_idx)
+    ways.append(Way("model", right, zero, zero, promised, model_idx, errors))
+    return (*ways, *([_random_expert(held)] if scores.n_experts else []))
+
+
+def panel_vote(team: "Team", held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
+    """Return who is deferred, the panels, and what they vote.
+
+    Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
+    """
+    features, scores = held.features, held.scores
+    decision = decide_scored(team, features, scores, held.terms)
+    among_recorded = decide_scored(team, features, scores, held.terms_present)
+    with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
+        warnings.filterwarnings("ignore", "the panel's promise does not hold")
+        sets = sets_of(team, scores, held.terms, strata=strata)
+    mask = with_recorded(with_decider(sets, decision), decision, held.present, among_recorded)
+    vote = vote_of_panel(team, features, scores, held.answer_idx, mask, held.terms, vote="bayes")
+    return decision, sets, vote
+
+
+def fit_ways(team: "Team", held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
+    """Return for every way that hears several experts how often its labels are right, on held-out cases.
+
+    `team` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
+    """
+    panel = panel_vote(team, held, strata=strata)[2]
+    decision = decide_scored(team, held.features, held.scores, held.terms_present)
+    ways = {way.name: way for way in ways_of(team, held, decision, panel)}
+    gain = ways["model"].cost - ways["sequential"].cost if "sequential" in ways else None
+    verdicts = {
+        name: fit_verdicts(way.promised, way.right, way.questions, gain if name == "sequential" else None)
+        for name, way in ways.items()
+        if name in SEVERAL and way.promised is not None and len(held.label_idx)
+    }
+    model, sequential = ways["model"], verdicts.get("sequential")
+    if sequential is not None and not sequential.asks and model.promised is not None:
+        # Nobody will be asked: how often the model is right on all cases counts, not only where it would answer alone.
+        of_model = fit_verdicts(model.promised, model.right, model.questions)
+        verdicts["sequential"] = replace(of_model, asks=False)
+    return verdicts
+
+
+def settled_way(team: "Team", held: Held, name: str, answer: Answer) -> Way:
+    """Return what a way of asking cost and kept, by its answers."""
+    promises = held.scores.link != "weight"
+    label_idx = encode_labels(answer.label, team.classes)
+    return Way(
+        name,
+        right=(label_idx == held.label_idx).astype(np.float64),
+        questions=answer.heard.sum(axis=1),
+        fees=np.where(answer.heard, held.fee, 0.0).sum(axis=1),
+        promised=answer.confidence if promises and name != "everybody_majority" else None,
+        label_idx=label_idx,
+        errors=held.terms.costs.of_answers(label_idx, held.label_idx),
+    )
+
+
+def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
+    """Return P(the model's label is right), (n,)."""
+    return np.where(model_idx == scores.class_idx, scores.model_proba, at(scores.class_proba, model_idx))
+
+
+def _ballot(team: "Team", held: Held) -> Ballot:
+    """Return the ballot of everybody who is present."""
+    scores = held.scores
+    return Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, team.classes)
+
+
+def _everybody_by_bayes(team: "Team", held: Held) -> Answer:
+    discount = None if team.panel is None else team.panel.discount
+    answer = vote_with_skill(
+        team,
+        held.features,
+        held.scores,
+        lambda rows, part, skill: VOTES.find("bayes").count(
+            Ballot(
+                held.answer_idx[rows],
+                held.present[rows],
+                part.expert_proba,
+                part.class_proba,
+                team.classes,
+                discount=discount,
+                skill=skill,
+                cost_matrix=held.terms.matrix,
+            )
+        ),
+    )
+    return as_kept(team, "everybody_bayes", answer)
+
+
+def _best_expert(team: "Team", held: Held) -> Answer:
+    """Let the expert with the highest mean P(right) answer; where they have not, the next best who has, or the model.
+
+    The order is that of the predicted probabilities: the labels of these cases are not looked at.
+    """
+    scores = held.scores
+    order = np.where(team.proven, scores.expert_proba.mean(axis=0) if len(scores) else 0.0, -1.0)
+    best, _ = best_expert(np.where(held.present & team.proven, order, -np.inf))
+    rows = np.flatnonzero(best != MODEL)
+    label_idx, promised = scores.class_idx.copy(), scores.model_proba.copy()
+    label_idx[rows] = held.answer_idx[rows, best[rows]]
+    promised[rows] = scores.expert_proba[rows, best[rows]]
+    heard_mask = np.zeros(held.present.shape, dtype=np.bool_)
+    heard_mask[rows, best[rows]] = True
+    return Answer(team.classes[label_idx], promised, heard_mask)
+
+
+def _random_expert(held: Held) -> Way:
+    """Return what is expected of an expert drawn at random among those present; the model where there is nobody."""
+    count = held.present.sum(axis=1)
+    some = count > 0
+    share = np.where(held.present, 1 / np.maximum(count, 1)[:, None], 0.0)
+    expert_right = (share * (held.answer_idx == held.label_idx[:, None])).sum(axis=1)
+    promised = (share * held.scores.expert_proba).sum(axis=1)
+    model_idx, _ = model_answer(held.scores, held.terms)
+    of_answers = held.terms.costs.matrix[held.label_idx[:, None], held.answer_idx]  # those not present weigh nothing
+    of_model = held.terms.costs.of_answers(model_idx, held.label_idx)
+    promised = np.where(some, promised, _promised_of_model(held.scores, model_idx))
+    return Way(
+        "random_expert",
+        right=np.where(some, expert_right, model_idx == held.label_idx),
+        questions=some.astype(np.float64),
+        fees=(share * held.fee).sum(axis=1),
+        errors=np.where(some, (share * of_answers).sum(axis=1), of_model),
+        promised=None if held.scores.link == "weight" else promised,
+    )
+
 
 NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
 
 
-def judge(team: Team, X: Any, y: ArrayLike, answers: object, *, random_state: int = 0, **options: Any) -> TeamRecord:
+def judge(team: "Team", X: Any, y: ArrayLike, answers: object, *, random_state: int = 0, **options: Any) -> TeamRecord:
     """Judge a team on cases whose labels and recorded answers are known.
 
     The options are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
@@ -32,7 +245,7 @@ def judge(team: Team, X: Any, y: ArrayLike, answers: object, *, random_state: in
     return record_of(team, try_out(team, X, y, answers, **options), random_state=random_state)
 
 
-def record_of(team: Team, trial: Trial, *, random_state: int = 0) -> TeamRecord:
+def record_of(team: "Team", trial: Trial, *, random_state: int = 0) -> TeamRecord:
     """Judge what `try_out` returned for this team."""
     # Somebody's own probabilities were learned from nobody knows how many answers.
     learned = not isinstance(team.scorer, ArrayScorer | FunctionScorer)
@@ -45,7 +258,7 @@ def record_of(team: Team, trial: Trial, *, random_state: int = 0) -> TeamRecord:
 
 
 def try_out(
-    team: Team,
+    team: "Team",
     X: Any,
     y: ArrayLike,
     answers: object,
@@ -99,20 +312,20 @@ def try_out(
     )
 
 
-def present_experts(team: Team, terms: TeamTerms) -> BoolArray | None:
+def present_experts(team: "Team", terms: TeamTerms) -> BoolArray | None:
     """Return who can be asked: neither absent in `conformalize` nor now; None where that is everybody."""
     both = [None if team.panel is None else team.panel.available, terms.available]
     there = [np.asarray(one, dtype=np.bool_) for one in both if one is not None]
     return np.logical_and.reduce(there) if there else None
 
 
-def terms_of(team: Team) -> TeamTerms:
+def terms_of(team: "Team") -> TeamTerms:
     """Return the terms that a team was fitted with."""
     said = Terms() if team.panel is None else team.panel.terms
     return said.of(team.expert_names, team.classes)
 
 
-def _try_panel(team: Team, panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
+def _try_panel(team: "Team", panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
     """Return the panels of held-out cases and what they vote."""
     decision, sets, vote = panel_vote(team, held, strata=strata)
     tried = PanelTrial(

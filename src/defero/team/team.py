@@ -34,12 +34,12 @@ from defero.decide.rules import MostLikelyRight, Rule
 from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
 from defero.scorers import Scorer
 from defero.scorers.given import given_scorer
-from defero.team import asking, deciding, gains, roster, scoring
+from defero.team import asking, deciding, roster, scoring
 from defero.team.facts import FitFacts
+from defero.team.judge import Held, fit_ways
 from defero.team.panel import Panel
 from defero.team.rows import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.team.storage import read_team, with_encoder, write_team
-from defero.team.ways import Held, fit_ways
 
 
 @dataclass(eq=False, repr=False)
@@ -280,7 +280,7 @@ class Team(Preformatted):
         own = checked(terms, self.expert_names, self.classes, unused=LIMITS)
         return asking.next_step_of(self, features, scores, answer_idx, own)
 
-    def gains(self, X: Any = None, *, terms: Terms | None = None) -> gains.Gains:
+    def gains(self, X: Any = None, *, terms: Terms | None = None) -> asking.Gains:
         """Return what asking each expert once saves against the model's answer, as `assign` weighs it.
 
         Parameters
@@ -297,7 +297,7 @@ class Team(Preformatted):
         [[13.0, 12.0]]
         """
         features = self.features(X)
-        return gains.gains_of(self, features, self.score_features(features), self._checked(terms))
+        return asking.gains_of(self, features, self.score_features(features), self._checked(terms))
 
     def assign(self, X: Any = None, *, terms: Terms | None = None, method: str = "auto") -> Assignment:
         """Choose who answers each case of a batch, the model or one expert, so that no limit is exceeded.
@@ -323,7 +323,7 @@ class Team(Preformatted):
         """
         own = checked(terms, self.expert_names, self.classes, unused=("prices",))
         features = self.features(X)
-        gain = gains.gains_of(self, features, self.score_features(features), own)
+        gain = asking.gains_of(self, features, self.score_features(features), own)
         return asking.assign_gains(self, gain, own, method=method)
 
     def predict_set(

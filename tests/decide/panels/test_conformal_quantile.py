@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero.core import InputError
 from defero.decide.panels import conformal_quantile
-from defero.decide.panels.thresholds import rows_needed
+from defero.decide.panels.base import rows_needed
 
 score = st.one_of(st.integers(0, 4).map(float), st.floats(-1e6, 1e6))  # the integers make ties
 scores_1d = arrays(float, st.integers(2, 30), elements=score)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from defero.core.targets import TARGETS as REGISTRY
-from defero.decide.panels.thresholds import rows_needed
+from defero.decide.panels.base import rows_needed
 from defero.judge import missed_share, set_coverage
 
 TARGETS = ["all-correct", "missed-share", "any-correct"]

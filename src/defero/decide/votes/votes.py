@@ -11,10 +11,8 @@ from defero.core.labels import Labels
 from defero.core.registry import Registry
 from defero.core.results import Answer, Decision
 from defero.core.scores import Scores
-from defero.decide.votes.bayes import bayes_vote
-from defero.decide.votes.confusion import ConfusionMatrices
-from defero.decide.votes.majority import majority_vote
-from defero.decide.votes.weighted import weighted_vote
+from defero.decide.votes.voters import ConfusionMatrices
+from defero.decide.votes.voting import bayes_vote, majority_vote, weighted_vote
 
 
 @dataclass(frozen=True, eq=False)

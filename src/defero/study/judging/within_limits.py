@@ -9,9 +9,8 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.results import Assignment
 from defero.judge.intervals import Share
 from defero.judge.record.figures import FigureTable, share_of
-from defero.team.asking import assign_gains
-from defero.team.gains import gains_of
-from defero.team.ways import Held
+from defero.team.asking import assign_gains, gains_of
+from defero.team.judge import Held
 
 if TYPE_CHECKING:
     from defero.study.judging.evaluation import Evaluation

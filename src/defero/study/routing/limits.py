@@ -14,8 +14,7 @@ from defero.decide.assigning.limits import capacity_of
 from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
 from defero.team import Team
-from defero.team.asking import assign_gains, next_gains_of
-from defero.team.gains import Gains, gains_of
+from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of
 
 
 def assign_file(

@@ -30,8 +30,8 @@ from defero.study.routing.routed import Routing
 from defero.study.routing.sinks import sink_to
 from defero.study.team_cases import Reading, with_folder
 from defero.team import Team
+from defero.team.asking import model_answer
 from defero.team.deciding import UNUSUAL, decide_scored, sets_of
-from defero.team.gains import model_answer
 from defero.team.judge import terms_of
 from defero.team.panel import with_decider
 from defero.team.scoring import sd_of_features
@@ -39,7 +39,7 @@ from defero.team.storage import router_files
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Options:
     """On what terms, in what way cases are settled, standard deviations or not, and unusual cases."""
 
     terms: TeamTerms
@@ -69,7 +69,7 @@ def route_cases(
     one_of("unusual", unusual, UNUSUAL)
     own = terms_of_study(check_terms(terms, unused=("available", "prices")), team)
     ask = _ask(team, ask, answers=reading.answers is not None, limited=own.limited)
-    way = _Way(own, ask, uncertainty, ask_unusual=unusual == "ask")
+    way = _Options(own, ask, uncertainty, ask_unusual=unusual == "ask")
     skip = are_skipped(bad_rows)
     arrive = partial(arrivals_of, team, reading, out, terms=own, skip=skip)
     plan = _plan(team, reading, arrive, way)
@@ -117,7 +117,7 @@ def _check_files(reading: Reading, out: Path | None) -> None:
         )
 
 
-def _identity(team: Team, reading: Reading, way: _Way, bad_rows: str) -> dict[str, Any] | None:
+def _identity(team: Team, reading: Reading, way: _Options, bad_rows: str) -> dict[str, Any] | None:
     """Return what tells this run from others; None where a frame is routed, or nobody can tell two models apart."""
     if reading.source.path is None or not reading.source.path.exists():
         return None
@@ -136,7 +136,7 @@ def _identity(team: Team, reading: Reading, way: _Way, bad_rows: str) -> dict[st
     return run_identity(model, dict(zip(("table", "answers"), reading.given, strict=True)), options)
 
 
-def _plan(team: Team, reading: Reading, arrive: Callable[[], Arrivals], way: _Way) -> FilePlan | None:
+def _plan(team: Team, reading: Reading, arrive: Callable[[], Arrivals], way: _Options) -> FilePlan | None:
     """Settle what needs the whole file, in a first pass over it; None where every case stands for itself."""
     in_turn, terms = way.ask == "sequential", way.terms
     if not terms.limited and not in_turn:
@@ -203,7 +203,7 @@ def _ask(team: Team, ask: str | None, *, answers: bool, limited: bool) -> str:
     return ask
 
 
-def _default_fee(way: _Way, plan: FilePlan | None) -> list[str]:
+def _default_fee(way: _Options, plan: FilePlan | None) -> list[str]:
     """Say what a question costs where cases are asked about one after the other and no fee was given."""
     if way.ask != "sequential" or not way.terms.free or (plan is not None and plan.assignment is not None):
         return []
@@ -215,7 +215,7 @@ def _decided(
     piece: pd.DataFrame,
     arrivals: Arrivals,
     *,
-    way: _Way,
+    way: _Options,
     key: str | None,
     routing: Routing,
     plan: FilePlan | None,
@@ -266,14 +266,14 @@ def _panels(team: Team, scores: Scores, decision: Decision, terms: TeamTerms) ->
     return with_decider(sets, decision)
 
 
-def _of_panels(routing: Routing, way: _Way) -> list[str]:
+def _of_panels(routing: Routing, way: _Options) -> list[str]:
     """Say that a case of a panel is counted once, for the expert who is asked first."""
     if way.ask != "panel" or not (routing.rows - routing.load["model"]):
         return []
     return ["a case that a panel decides is counted for its first expert alone; the column ask names the whole panel."]
 
 
-def _unusual_sentence(team: Team, routing: Routing, way: _Way, *, can_be_asked: bool) -> list[str]:
+def _unusual_sentence(team: Team, routing: Routing, way: _Options, *, can_be_asked: bool) -> list[str]:
     """Say how many cases are unusual, what became of them, and how they are given to a person if they can be."""
     if not routing.unusual:
         return []
@@ -316,7 +316,7 @@ def _voided(team: Team, now: TeamTerms, plan: FilePlan | None) -> list[str]:
     return [Message("the panels' promise does not hold with ", *why[1:], ".")] if why else []
 
 
-def _no_doubt(team: Team, routing: Routing, way: _Way) -> list[str]:
+def _no_doubt(team: Team, routing: Routing, way: _Options) -> list[str]:
     """Say that there are no standard deviations, where they were asked for."""
     if not way.uncertainty or routing.any_doubt or not team.expert_names:
         return []
