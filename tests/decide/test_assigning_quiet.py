@@ -17,7 +17,7 @@ print("after")
 
 OTHERS = """
 import os
-from defero.decide.assigning.exact import without_solver_lines
+from defero.decide.assigning.assign import without_solver_lines
 with without_solver_lines():
     os.write(1, b"HighsMipSolverData::something\\nof another thread\\n")
 try:

@@ -1,7 +1,7 @@
 """Limits of a batch: capacity of each expert, how many questions in all, how much money; keeping within a budget."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,6 +113,16 @@ class Limits:
         """Return what is left of the limits when each expert has some questions already, (J,), of so much money."""
         left = self.most_deferred - int(load.sum())
         return Limits(self.lower - load, self.upper - load, left, fees, self.budget - money)
+
+
+class Solved(NamedTuple):
+    """Who answers each item (n,), the prices of experts (J,), of any question and of money, and a bound on the gain."""
+
+    expert: IntArray
+    prices: FloatArray
+    deferral_price: float
+    money_price: float
+    bound: float
 
 
 def capacity_of(capacity: Capacity | None, expert_names: tuple[str, ...], *, n_items: int) -> tuple[IntArray, IntArray]:

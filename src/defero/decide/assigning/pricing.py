@@ -14,8 +14,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.decide.assigning.chains import Bounds, Chains, least_prices
-from defero.decide.assigning.exact import Solved
-from defero.decide.assigning.limits import Limits, spent, within_budget
+from defero.decide.assigning.limits import Limits, Solved, spent, within_budget
 
 SAMPLE = 50_000
 """Prices are first found on so many items, drawn at random."""
