@@ -28,6 +28,7 @@ from defero.core.splits import split_groups, split_rows
 from defero.data.model_folder import library_versions
 from defero.datasets import recidivism_people
 from defero.decide import ask_in_turn
+from defero.decide.terms import Terms
 from defero.team import try_out
 
 SHARES = (0.5, 0.15, 0.15, 0.2)
@@ -153,7 +154,7 @@ def speed() -> dict[str, float]:
         wrong = (labels[:, None] + rng.integers(1, n_classes, size=skill.shape)) % n_classes
         answers = np.where(rng.random(skill.shape) < skill, labels[:, None], wrong)
         began = time.process_time()
-        ask_in_turn(answers, skill, model, fees=np.full(n_experts, 0.02))
+        ask_in_turn(answers, skill, model, terms=Terms(fees=np.full(n_experts, 0.02)))
         what = f"{n_cases:,} cases, {n_experts} experts, {n_classes} classes"
         seconds[what] = round(time.process_time() - began, 2)
     return seconds

@@ -23,6 +23,7 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray
 from defero.data.model_folder import library_versions
 from defero.decide import assign
+from defero.decide.terms import Terms
 
 N_EXPERTS = 20
 BATCHES = (
@@ -66,10 +67,7 @@ def one_batch(n_items: int, kind: str, method: str) -> dict[str, Any]:
     began = time.process_time()
     batch = assign(
         value,
-        capacity=np.column_stack([lower, upper]),
-        defer_at_most=0.35,
-        fees=fees,
-        budget=budget,
+        terms=Terms(capacity=np.column_stack([lower, upper]), at_most_asked=0.35, fees=fees, budget=budget),
         method=method,
     )
     seconds = time.process_time() - began

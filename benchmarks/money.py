@@ -67,7 +67,7 @@ def one_split(name: str, seed: int) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for fee in FEES:
         fees = np.full(len(router.expert_names), fee)
-        trial = judged(Terms.of(fees, n_classes=len(router.classes), error_cost=ERROR_COST))
+        trial = judged(Terms(fees=fees, error_cost=ERROR_COST))
         ways = {way.name: way for way in trial.ways}
         figures[f"fee {fee:g}"] = {"cases": len(trial)} | {
             one.name: {

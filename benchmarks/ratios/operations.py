@@ -12,7 +12,7 @@ from benchmarks.calibration import draw as draw_confidence
 from benchmarks.calibration import masked_error
 from benchmarks.ratios.timing import Pair
 from defero import DeferralClassifier
-from defero.decide import assign
+from defero.decide import Terms, assign
 from defero.decide.panels import ExpertSetPredictor
 from defero.decide.votes import majority_vote
 from defero.judge.calibration import expected_calibration_error
@@ -87,7 +87,7 @@ def assigning() -> Pair:
     """Return 100,000 cases among 20 experts with capacities beside taking each case's best."""
     gain = np.random.default_rng(0).normal(0.05, 0.15, (100_000, 20))
     capacity = np.column_stack([np.zeros(20, dtype=int), np.full(20, 2_000)])
-    ours = partial(assign, gain, capacity=capacity, method="prices")
+    ours = partial(assign, gain, terms=Terms(capacity=capacity), method="prices")
     return Pair(ours, lambda: gain.argmax(axis=1), 300.0, "each case's best expert, without capacities")
 
 

@@ -12,6 +12,7 @@ from benchmarks.tables.split import Rows, Split
 from defero import Study, Team, read_cases
 from defero.core.checks.arrays import IntArray
 from defero.core.labels import encode_labels
+from defero.decide.terms import Terms
 
 LABEL, PART, GROUP = "true_label", "part_of_the_study", "group_id"
 N_SHOWN = 50
@@ -58,7 +59,7 @@ def answer(team: Team, test: Rows) -> Outcome:
     answers = pd.DataFrame(names_of(test.answer_idx), columns=pd.Index(expert_names(test)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        decision = team.decide(test.features, available=test.observed)
+        decision = team.decide(test.features, terms=Terms(available=test.observed))
         in_turn = team.answer(test.features, answers, vote="sequential")
     # The chosen decider's P(right) after selection; without fees it is what the expected cost leaves.
     p_right = getattr(decision, "p_right", 1 - decision.expected_cost)

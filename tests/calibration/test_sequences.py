@@ -8,6 +8,7 @@ from defero.calibration.sequences import VerdictMap, fit_verdicts, gain_of_askin
 from defero.core import InputError
 from defero.core.codec import pack, unpack
 from defero.team import try_out
+from defero.team.asking import asks_in_turn
 
 RNG = np.random.default_rng
 
@@ -79,9 +80,9 @@ def test_a_team_that_loses_by_asking_does_not_ask():
         classes=[0, 1],
         expert_names=list("abcde"),
     )
-    assert team.asks_in_turn
+    assert asks_in_turn(team)
     team.conformalize(rows[:1_000], truth[:1_000], said[:1_000], disjoint=True)
-    assert not team.asks_in_turn
+    assert not asks_in_turn(team)
     settled = team.answer(rows[1_000:], said[1_000:], vote="sequential")
     assert not settled.heard.any()
 

@@ -10,6 +10,7 @@ from clinic import DOCTORS, enter, lesions, run
 from defero import Team
 from defero.data.tables import read as reading
 from defero.data.tables.read import read_frame
+from defero.decide.terms import Terms
 
 FIRST = ["case", "ask", "label", "p_right", "expected_cost", "route", "panel", "model_says", "unusual", "p_model"]
 
@@ -45,7 +46,7 @@ def test_capacity_holds_and_the_file_says_whom_to_ask(new):
     assert decisions.label[~asked].tolist() == decisions.model_says[~asked].tolist()
     assert decisions.label[asked].isna().all()
     assert "One more question" in outcome.err
-    batch = Team.load("model").assign(new, capacity={"dr_b": 12, "dr_a": (3, 8), "dr_c": 20})
+    batch = Team.load("model").assign(new, terms=Terms(capacity={"dr_b": 12, "dr_a": (3, 8), "dr_c": 20}))
     assert decisions.route.tolist() == batch.name.tolist()
     assert decisions.reason.tolist() == batch.reason
 
@@ -56,7 +57,7 @@ def loads_of_plain():
 
 
 def test_shares_budgets_and_absences(new):
-    assert route("--defer-at-most", "0.1").code == 0
+    assert route("--at-most-asked", "0.1").code == 0
     assert 0 < loads()[DOCTORS].sum() <= 16
     assert route("--budget", "0.5", "--fee", "dr_b=0.05", "--fee", "dr_a=0.05", "--fee", "dr_c=0.05").code == 0
     assert 0 < loads()[DOCTORS].sum() <= 10
@@ -75,7 +76,7 @@ def test_pieces_of_any_size_give_the_same_file(new, monkeypatch):
     ("options", "facts"),
     [
         (["--capacity", "dr_a=95:80"], ["--capacity", "dr_a", "80 questions", "95"]),
-        (["--capacity", "dr_a=90:100", "--defer-at-most", "0.5"], ["--defer-at-most 0.5", "80 questions", "90"]),
+        (["--capacity", "dr_a=90:100", "--at-most-asked", "0.5"], ["--at-most-asked 0.5", "80 questions", "90"]),
         (["--capacity", "all=60:80"], ["160 cases", "180"]),
         (["--capacity", "dr_x=5"], ["--capacity", "dr_x", "dr_a"]),
         (["--capacity", "dr_a"], ["--capacity dr_a", "NAME=MOST"]),
@@ -83,7 +84,7 @@ def test_pieces_of_any_size_give_the_same_file(new, monkeypatch):
         (["--capacity", "dr_a=5", "--capacity", "dr_a=9"], ["--capacity", "dr_a", "two entries"]),
         (["--capacity", "dr_a=5", "--fee", "dr_a=1", "--fee", "dr_a=2"], ["--fee", "dr_a", "two entries"]),
         (["--capacity", "dr_a=few"], ["--capacity dr_a=few", "NAME=MOST"]),
-        (["--defer-at-most", "30"], ["--defer-at-most", "30"]),
+        (["--at-most-asked", "30"], ["--at-most-asked", "30"]),
         (["--budget", "5"], ["--budget", "--fee"]),
         (["--capacity", "dr_a=5", "--unusual", "ask"], ["--unusual ask"]),
     ],
@@ -160,8 +161,8 @@ def test_an_unknown_name_case_or_answer_exits_2(new, tmp_path, row, facts):
     [
         ["--capacity", "dr_b=12", "--capacity", "dr_a=2:8"],
         ["--budget", "1.2", "--fee", "all=0.05"],
-        ["--defer-at-most", "0.1"],
-        ["--defer-at-most", "0.1", "--capacity", "all=12", "--budget", "0.5", "--fee", "all=0.02", "--absent", "dr_b"],
+        ["--at-most-asked", "0.1"],
+        ["--at-most-asked", "0.1", "--capacity", "all=12", "--budget", "0.5", "--fee", "all=0.02", "--absent", "dr_b"],
     ],
 )
 def test_limits_hold_over_all_rounds(new, limits):
@@ -188,7 +189,7 @@ def test_limits_hold_over_all_rounds(new, limits):
     if "1.2" in limits:
         assert len(log) <= 24
         assert decisions.reason.str.contains("budget is used up").any()
-    if "--defer-at-most" in limits:
+    if "--at-most-asked" in limits:
         assert log.case.nunique() <= 16
         assert decisions.reason.str.contains("used up").any()
     if "--absent" in limits:
@@ -210,7 +211,7 @@ def test_the_columns_of_a_log_are_found_or_named(new):
 def test_evaluate_shows_the_team_under_limits_and_refuses_an_unknown_name(tmp_path_factory, tmp_path, monkeypatch):
     enter(tmp_path_factory, tmp_path, monkeypatch)
     lesions().assign(age=lambda frame: frame.age + 1).to_csv("more.csv", index=False)
-    limits = ["--capacity", "all=5", "--defer-at-most", "0.1"]
+    limits = ["--capacity", "all=5", "--at-most-asked", "0.1"]
     outcome = run("evaluate", "model", "more.csv", "--json", *limits)
     assert outcome.code == 0
     assert max(json.loads(outcome.out)["limits"]["load"].values()) <= 5

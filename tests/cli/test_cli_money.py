@@ -10,6 +10,7 @@ from clinic import DOCTORS, FIT, enter, lesions, run
 
 from defero import Team
 from defero.data.tables.read import read_frame
+from defero.decide.terms import Terms
 
 CLASSES = ("benign", "malign")
 EVERYBODY = ["--fee", "all=2", "--error-cost", "40"]
@@ -80,7 +81,7 @@ def test_a_price_for_each_case(folder):
         decisions, team = read_frame("d.csv"), Team.load("model")
         cases = read_frame("new.csv")
         fees = np.repeat(cases.price.to_numpy()[:, None], 3, axis=1)
-        decision = team.decide(cases, fees=fees / 40)
+        decision = team.decide(cases, terms=Terms(fees=fees / 40))
         assert decisions.route.tolist() == decision.name.tolist()
         np.testing.assert_allclose(decisions.expected_cost, 40 * decision.expected_cost, atol=1e-5)
     spent = judged("--fee", "all=@price", "--error-cost", "40")["cost"]["ways"]["everybody_majority"]

@@ -24,7 +24,7 @@ def best_gain(value, lower, upper, most_deferred, fees=None, budget=np.inf):
 
 
 def drawn_batch(rng, *, n, j, ties, absent, money):
-    """Return value (n, J), capacity (J pairs), defer_at_most, fees and budget of a random batch."""
+    """Return value (n, J), capacity (J pairs), at_most_asked, fees and budget of a random batch."""
     value = rng.uniform(-0.3, 0.7, (n, j))
     if ties:
         value = np.round(2 * value, 0) / 2

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from defero.core import InputError
 from defero.core.posterior import ClassSkill, uniform_errors
 from defero.decide import DEFAULT_FEE, ask_in_turn, look_ahead, next_step
+from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
 
 HERE = Path(__file__).parent
@@ -20,7 +21,7 @@ HERE = Path(__file__).parent
 def step_of(case, **more):
     belief, right, errors, _, fees, costs = case
     skill = ClassSkill(right[None], errors)
-    return next_step(belief[None], right.mean(axis=1), skill=skill, fees=fees, cost_matrix=costs, **more)
+    return next_step(belief[None], right.mean(axis=1), skill=skill, terms=Terms(fees=fees, cost_matrix=costs), **more)
 
 
 def our_choice(belief, laws, fees, costs, left):
@@ -30,7 +31,9 @@ def our_choice(belief, laws, fees, costs, left):
     wrong = laws[0] * (1 - np.eye(k))
     skill = ClassSkill(right[None], wrong / wrong.sum(axis=1, keepdims=True))
     can = np.isin(np.arange(j), list(left))
-    ask = next_step(belief[None], right.mean(axis=1), skill=skill, fees=fees, cost_matrix=costs, available=can).ask[0]
+    ask = next_step(
+        belief[None], right.mean(axis=1), skill=skill, terms=Terms(fees=fees, cost_matrix=costs, available=can)
+    ).ask[0]
     return None if ask < 0 else int(ask)
 
 
@@ -81,7 +84,7 @@ def test_looking_at_a_few_of_the_experts_costs_little(monkeypatch):
 def test_many_classes_promise_no_less_than_the_optimum_and_little_more(seed, k, own_costs):
     belief, right, errors, laws, fees, costs = drawn_case(np.random.default_rng(seed), k=k, j=2, own_costs=own_costs)
     skill = ClassSkill(right[None], errors)
-    cost = next_step(belief[None], right[:, 0], skill=skill, fees=fees, cost_matrix=costs).expected_cost[0]
+    cost = next_step(belief[None], right[:, 0], skill=skill, terms=Terms(fees=fees, cost_matrix=costs)).expected_cost[0]
     best = optimum(belief, laws, fees, costs)
     one = policy_cost(belief, laws, fees, costs, lambda *state: one_step_choice(*state) if len(state[4]) == 2 else None)
     assert best - 1e-9 <= cost <= one + 1e-9
@@ -92,11 +95,11 @@ def test_it_goes_on_where_the_one_step_rule_stalls():
     belief, k = np.array([0.85, 0.15]), 2
     laws, fees, costs = [law_of(0.8, k)] * 3, np.full(3, 0.005), 1 - np.eye(k)
     assert one_step_choice(belief, laws, fees, costs, frozenset(range(3))) is None
-    step = next_step(belief[None], [0.8] * 3, fees=fees)
+    step = next_step(belief[None], [0.8] * 3, terms=Terms(fees=fees))
     assert step.ask.tolist() == [0]
     assert step.expected_cost[0] == pytest.approx(optimum(belief, laws, fees, costs))
     assert step.expected_cost[0] < step.answer_cost[0] - 0.01
-    settled = ask_in_turn([[1, 1, 1]], [0.8] * 3, belief[None], fees=fees)
+    settled = ask_in_turn([[1, 1, 1]], [0.8] * 3, belief[None], terms=Terms(fees=fees))
     assert settled.label.tolist() == [1]
 
 
@@ -107,7 +110,7 @@ def test_the_answer_is_the_bayes_vote_of_those_asked(seed, fee, discounted):
     answers, can = rng.integers(-1, k, size=(n, j)), rng.random((n, j)) < 0.8
     experts, model = rng.random((n, j)), rng.dirichlet(np.ones(k), size=n)
     discount = rng.random(j) if discounted else None
-    settled = ask_in_turn(answers, experts, model, fees=np.full(j, fee), available=can, discount=discount)
+    settled = ask_in_turn(answers, experts, model, terms=Terms(fees=np.full(j, fee), available=can), discount=discount)
     vote = bayes_vote(answers, settled.heard, experts, model, discount=discount)
     assert np.array_equal(settled.label, vote.label)
     assert settled.confidence == pytest.approx(vote.confidence)
@@ -121,7 +124,7 @@ def test_each_question_is_the_next_step(seed, k, by_class):
     n, j = 3, 5
     answers, experts, model = rng.integers(0, k, (n, j)), rng.random((n, j)), rng.dirichlet(np.ones(k), size=n)
     skill = ClassSkill(rng.random((n, j, k)), uniform_errors(k)) if by_class else None
-    terms = {"fees": rng.uniform(0.005, 0.05, j), "skill": skill}
+    terms = {"terms": Terms(fees=rng.uniform(0.005, 0.05, j)), "skill": skill}
     settled = ask_in_turn(answers, experts, model, **terms)
     so_far = np.full((n, j), -1)
     for _ in range(j + 1):
@@ -141,9 +144,12 @@ def test_skill_alike_for_all_classes_changes_nothing(seed):
     n, j, k = 4, 4, rng.integers(2, 6)
     experts, model, fees = rng.random((n, j)), rng.dirichlet(np.ones(k), size=n), rng.uniform(0.005, 0.05, j)
     skill = ClassSkill(np.repeat(experts[:, :, None], k, axis=2), uniform_errors(k))
-    plain, by_class = next_step(model, experts, fees=fees), next_step(model, experts, fees=fees, skill=skill)
+    plain, by_class = (
+        next_step(model, experts, terms=Terms(fees=fees)),
+        next_step(model, experts, terms=Terms(fees=fees), skill=skill),
+    )
     assert plain.expected_cost == pytest.approx(by_class.expected_cost)
-    units = next_step(model, experts, fees=40 * fees, error_cost=40.0)
+    units = next_step(model, experts, terms=Terms(fees=40 * fees, error_cost=40.0))
     assert units.expected_cost == pytest.approx(40 * plain.expected_cost)
     assert np.array_equal(units.ask, plain.ask)
 
@@ -153,8 +159,8 @@ def test_permuting_experts_permutes_who_is_asked(seed):
     rng = np.random.default_rng(seed)
     answers, experts, model = rng.integers(-1, 3, (4, 9)), rng.random((4, 9)), rng.dirichlet(np.ones(3), size=4)
     order = rng.permutation(9)
-    plain = ask_in_turn(answers, experts, model, fees=np.full(9, 0.01))
-    permuted = ask_in_turn(answers[:, order], experts[:, order], model, fees=np.full(9, 0.01))
+    plain = ask_in_turn(answers, experts, model, terms=Terms(fees=np.full(9, 0.01)))
+    permuted = ask_in_turn(answers[:, order], experts[:, order], model, terms=Terms(fees=np.full(9, 0.01)))
     assert np.array_equal(permuted.heard, plain.heard[:, order])
     assert np.array_equal(permuted.label, plain.label)
 
@@ -171,9 +177,9 @@ def test_pieces_make_no_difference(monkeypatch):
 def test_the_next_answer_counts_as_it_will_beside_those_heard():
     """The second of two who err together is a weaker expert beside a model that says what the first has said."""
     discount, share = [0.6, 0.6], 1 / 1.6
-    heard = next_step([[0.5, 0.5]], [0.9, 0.9], answers=[[0, -1]], fees=[0.01, 0.01], discount=discount)
+    heard = next_step([[0.5, 0.5]], [0.9, 0.9], answers=[[0, -1]], terms=Terms(fees=[0.01, 0.01]), discount=discount)
     weaker = 0.9**share / (0.9**share + 0.1**share)
-    alone = next_step([[0.9, 0.1]], [weaker], fees=[0.01])
+    alone = next_step([[0.9, 0.1]], [weaker], terms=Terms(fees=[0.01]))
     assert heard.expected_cost == pytest.approx(alone.expected_cost)
     assert heard.answer_cost == pytest.approx([0.1])
 
@@ -182,8 +188,8 @@ def test_the_next_answer_counts_as_it_will_beside_those_heard():
 def test_who_is_asked_first_and_alone_is_not_discounted(seed, share):
     rng = np.random.default_rng(seed)
     model, experts = rng.dirichlet(np.ones(3), size=4), rng.random((4, 1))
-    plain = next_step(model, experts, fees=[0.01])
-    discounted = next_step(model, experts, fees=[0.01], discount=[share])
+    plain = next_step(model, experts, terms=Terms(fees=[0.01]))
+    discounted = next_step(model, experts, terms=Terms(fees=[0.01]), discount=[share])
     assert np.array_equal(discounted.ask, plain.ask)
     assert np.array_equal(discounted.expected_cost, plain.expected_cost)
 
@@ -192,7 +198,7 @@ def test_who_is_asked_first_and_alone_is_not_discounted(seed, share):
 def test_no_more_questions_than_allowed(seed, most):
     rng = np.random.default_rng(seed)
     answers, experts, model = rng.integers(-1, 3, (4, 5)), rng.random((4, 5)), rng.dirichlet(np.ones(3), size=4)
-    settled = ask_in_turn(answers, experts, model, fees=np.full(5, 0.001), max_questions=most)
+    settled = ask_in_turn(answers, experts, model, terms=Terms(fees=np.full(5, 0.001)), max_questions=most)
     assert (settled.n_asked <= most).all()
     if most == 0:
         assert np.array_equal(settled.confidence, model.max(axis=1))
@@ -200,19 +206,19 @@ def test_no_more_questions_than_allowed(seed, most):
 
 def test_without_fees_a_question_costs_a_hundredth_of_an_error():
     model, experts = [[0.7, 0.3]], [0.8, 0.8, 0.8]
-    plain = next_step(model, experts, error_cost=50.0)
+    plain = next_step(model, experts, terms=Terms(error_cost=50.0))
     assert plain.expected_cost == pytest.approx(
-        next_step(model, experts, fees=[50 * DEFAULT_FEE] * 3, error_cost=50.0).expected_cost
+        next_step(model, experts, terms=Terms(fees=[50 * DEFAULT_FEE] * 3, error_cost=50.0)).expected_cost
     )
     assert next_step([[0.991, 0.009]], [1.0]).ask.tolist() == [-1]
 
 
 def test_the_dear_expert_is_asked_only_where_they_are_worth_it():
     answers, experts, flat = [[1, 1]], [0.95, 0.8], [[0.5, 0.5]]
-    assert ask_in_turn(answers, experts, flat, fees=[0.1, 0.1]).heard.tolist() == [[True, False]]
-    assert ask_in_turn(answers, experts, flat, fees=[0.3, 0.1]).heard.tolist() == [[False, True]]
-    assert ask_in_turn(answers, experts, flat, fees=[0.5, 0.5]).heard.tolist() == [[False, False]]
-    scarce = ask_in_turn(answers, experts, flat, fees=[0.1, 0.1], prices=[0.2, 0.0])
+    assert ask_in_turn(answers, experts, flat, terms=Terms(fees=[0.1, 0.1])).heard.tolist() == [[True, False]]
+    assert ask_in_turn(answers, experts, flat, terms=Terms(fees=[0.3, 0.1])).heard.tolist() == [[False, True]]
+    assert ask_in_turn(answers, experts, flat, terms=Terms(fees=[0.5, 0.5])).heard.tolist() == [[False, False]]
+    scarce = ask_in_turn(answers, experts, flat, terms=Terms(fees=[0.1, 0.1], prices=[0.2, 0.0]))
     assert scarce.heard.tolist() == [[False, True]]
     assert scarce.fees.tolist() == [0.1]  # a price is no money
 
@@ -220,11 +226,11 @@ def test_the_dear_expert_is_asked_only_where_they_are_worth_it():
 def test_costs_by_class_turn_the_label_and_the_question():
     """Missing class 1 costs ten times as much: 0.2 of it is enough to call it, and to ask."""
     costs = [[0, 1], [10, 0]]
-    step = next_step([[0.8, 0.2]], [0.5], cost_matrix=costs, classes=["well", "ill"])
+    step = next_step([[0.8, 0.2]], [0.5], terms=Terms(cost_matrix=costs), classes=["well", "ill"])
     assert (step.label[0], step.p_right[0], step.ask[0]) == ("ill", pytest.approx(0.2), -1)
     assert step.answer_cost.tolist() == [pytest.approx(0.8)]
-    assert next_step([[0.97, 0.03]], [0.9], fees=[0.2], cost_matrix=costs).ask.tolist() == [-1]
-    assert next_step([[0.97, 0.03]], [0.9], fees=[0.1], cost_matrix=costs).ask.tolist() == [0]
+    assert next_step([[0.97, 0.03]], [0.9], terms=Terms(fees=[0.2], cost_matrix=costs)).ask.tolist() == [-1]
+    assert next_step([[0.97, 0.03]], [0.9], terms=Terms(fees=[0.1], cost_matrix=costs)).ask.tolist() == [0]
 
 
 def test_steps_say_what_comes_next():
@@ -243,7 +249,7 @@ def test_edges():
     assert ask_in_turn([[-1]], [1.0], [[0.25, 0.75]]).by_model.all()
     assert ask_in_turn([[0]], [0.9], [[1.0]]).n_asked.tolist() == [0]
     assert len(ask_in_turn(np.empty((0, 2), int), [0.5, 0.5], np.empty((0, 3)))) == 0
-    certain = ask_in_turn([[0, 1]], [1.0, 0.0], [[0.25, 0.75]], fees=[0.001, 0.001], classes=["a", "b"])
+    certain = ask_in_turn([[0, 1]], [1.0, 0.0], [[0.25, 0.75]], terms=Terms(fees=[0.001, 0.001]), classes=["a", "b"])
     assert certain.label.tolist() == ["a"]
     assert certain.n_asked.tolist() == [1]
     assert next_step(np.empty((0, 3)), [0.5]).ask.shape == (0,)
@@ -254,13 +260,13 @@ def test_edges():
     [
         ("max_questions", {"max_questions": -1}),
         ("max_questions", {"max_questions": 1.5}),
-        ("fees", {"fees": [0.1]}),
-        ("fees", {"fees": [0.1, np.nan]}),
-        ("available", {"available": [1, 0]}),
+        ("fees", {"terms": Terms(fees=[0.1])}),
+        ("fees", {"terms": Terms(fees=[0.1, np.nan])}),
+        ("available", {"terms": Terms(available=[1, 0])}),
         ("eps", {"eps": 1.0}),
-        ("error_cost", {"error_cost": 0.0}),
-        ("cost_matrix", {"cost_matrix": [[0, 1]]}),
-        ("cost_matrix", {"cost_matrix": [[0, -1], [1, 0]]}),
+        ("error_cost", {"terms": Terms(error_cost=0.0)}),
+        ("cost_matrix", {"terms": Terms(cost_matrix=[[0, 1]])}),
+        ("cost_matrix", {"terms": Terms(cost_matrix=[[0, -1], [1, 0]])}),
         ("discount", {"discount": [1.0]}),
         ("skill", {"skill": ClassSkill(np.full((2, 2, 2), 0.8), uniform_errors(2))}),
     ],

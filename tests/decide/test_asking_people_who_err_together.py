@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from defero.decide import ask_in_turn
+from defero.decide.terms import Terms
 from defero.decide.votes import vote_discount
 
 N_CLASSES, N_EXPERTS, N_PAST = 20, 12, 2_000
@@ -32,7 +33,9 @@ def test_it_asks_and_is_right_more_often_than_one_expert_or_than_without_the_dis
     assert discount.mean() == pytest.approx(0.35, abs=0.03)
 
     def asked(discount):
-        settled = ask_in_turn(answers[new], experts, model[new], fees=[0.01] * N_EXPERTS, discount=discount)
+        settled = ask_in_turn(
+            answers[new], experts, model[new], terms=Terms(fees=[0.01] * N_EXPERTS), discount=discount
+        )
         share_right = float(np.mean(settled.label == labels[new]))
         return share_right, settled.n_asked.mean(), settled.confidence.mean()
 

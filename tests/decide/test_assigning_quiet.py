@@ -5,18 +5,19 @@ import sys
 
 SOLVE = """
 import numpy as np
-from defero.decide.assigning.assign import assign
+from defero.decide import Terms, assign
 print("before")
 for seed in range(12):
     rng = np.random.default_rng(seed)
     gain, fees = 5 + 0.3 * rng.random((60, 4)), 0.01 * rng.random((60, 4))
-    assign(gain, capacity={"expert_0": 10, "expert_1": (3, 20)}, budget=2.2 * fees.min(axis=1).sum(), fees=fees)
+    limits = {"capacity": {"expert_0": 10, "expert_1": (3, 20)}, "budget": 2.2 * fees.min(axis=1).sum()}
+    assign(gain, terms=Terms(fees=fees, **limits))
 print("after")
 """
 
 OTHERS = """
 import os
-from defero.decide.assigning.exact import without_solver_lines
+from defero.decide.assigning.assign import without_solver_lines
 with without_solver_lines():
     os.write(1, b"HighsMipSolverData::something\\nof another thread\\n")
 try:

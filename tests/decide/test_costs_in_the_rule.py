@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from defero.core.posterior import ClassSkill
 from defero.decide import ask_in_turn, next_step
+from defero.decide.terms import Terms
 
 HERE = Path(__file__).parent
 FIVE_TO_ONE = np.array([[0.0, 1.0], [5.0, 0.0]])
@@ -49,10 +50,7 @@ def test_a_batch_with_its_own_fees_costs_and_absences_equals_dynamic_programming
         belief,
         right.mean(axis=2),
         skill=ClassSkill(right, errors),
-        fees=fees,
-        prices=prices,
-        cost_matrix=costs,
-        available=can,
+        terms=Terms(fees=fees, prices=prices, cost_matrix=costs, available=can),
     )
     for i in range(4):
         laws, charge, left = laws_of(right[i], errors), fees[i] + prices, frozenset(np.flatnonzero(can[i]).tolist())
@@ -77,9 +75,7 @@ def test_the_label_is_the_cheapest_by_brute_force(seed, k):
         right.mean(axis=2),
         answers=answers,
         skill=ClassSkill(right, errors),
-        fees=fees,
-        cost_matrix=costs,
-        available=np.zeros(3, dtype=bool),
+        terms=Terms(fees=fees, cost_matrix=costs, available=np.zeros(3, dtype=bool)),
     )
     for i in range(3):
         posterior = belief[i].copy()
@@ -104,8 +100,8 @@ def test_few_candidates_cost_little_with_a_cost_matrix(monkeypatch):
 
             def choose(belief, laws, fees, costs, left, right=right, errors=errors):
                 can = np.isin(np.arange(4), list(left))
-                terms = {"fees": fees, "cost_matrix": costs, "available": can, "skill": ClassSkill(right[None], errors)}
-                ask = int(next_step(belief[None], right.mean(axis=1), **terms).ask[0])
+                terms, skill = Terms(fees=fees, cost_matrix=costs, available=can), ClassSkill(right[None], errors)
+                ask = int(next_step(belief[None], right.mean(axis=1), terms=terms, skill=skill).ask[0])
                 return None if ask < 0 else ask
 
             ours.append(policy_cost(belief, laws, fees, costs, choose))
@@ -130,7 +126,7 @@ def test_five_to_one_is_never_dearer_than_the_accuracy_rule(seed):
     answers = np.where(rng.random((n, j)) < right, truth[:, None], 1 - truth[:, None])
     costs = {}
     for name, matrix in (("ours", FIVE_TO_ONE), ("accuracy", 1 - np.eye(2))):
-        settled = ask_in_turn(answers, right, belief, fees=fees, cost_matrix=matrix)
+        settled = ask_in_turn(answers, right, belief, terms=Terms(fees=fees, cost_matrix=matrix))
         odds = np.log(belief)
         for i, k in zip(*np.nonzero(settled.heard), strict=True):
             likely = np.where(np.arange(2) == answers[i, k], right[i, k], 1 - right[i, k])

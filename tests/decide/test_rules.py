@@ -9,15 +9,16 @@ from hypothesis.extra.numpy import arrays
 from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import Scores
-from defero.decide.comparison import Comparison, compare
 from defero.decide.rules import RULES as RULES_BY_NAME
 from defero.decide.rules import (
     AlwaysAskBest,
     AskAtRandom,
     AskBelowThreshold,
+    Compared,
     MostLikelyRight,
     NeverAsk,
     best_expert,
+    compare,
 )
 
 RULES = [MostLikelyRight(), NeverAsk(), AlwaysAskBest(), AskAtRandom(0.25, 7), AskBelowThreshold(0.75)]
@@ -288,6 +289,6 @@ def test_blocks_joined_are_the_whole(n_items, at_once, ask):
     whole = compare(scores, rule, expert_names=names(3))
     starts = range(0, n_items, at_once)
     blocks = (compare(scores.take(slice(start, start + at_once)), rule, expert_names=names(3)) for start in starts)
-    for joined, array in zip(Comparison.joined(blocks, n_items), whole, strict=True):
+    for joined, array in zip(Compared.joined(blocks, n_items), whole, strict=True):
         assert joined.tolist() == array.tolist()
         assert joined.dtype == array.dtype

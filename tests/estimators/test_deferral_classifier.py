@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from defero import DeferralClassifier, InputError, Recipe, TwoStageDeferral
 from defero.datasets import wedge
+from defero.decide.terms import Terms
 
 CASES = wedge(400, random_state=1)
 X, Y, M = CASES.features, CASES.labels, CASES.answers
@@ -108,7 +109,7 @@ def test_an_expert_without_an_answer_warns_gets_the_mean_and_is_never_asked():
     np.testing.assert_allclose(proba[:, 4], proba[:, :4].mean(axis=1))
     assert not (team.decide(X).expert == 4).any()
     only_them = np.array([False] * 4 + [True])
-    decision = team.decide(X, available=only_them)
+    decision = team.decide(X, terms=Terms(available=only_them))
     assert decision.coverage == 1
     assert any("insufficient evidence on expert_4" in reason for reason in decision.reason)
 
@@ -125,9 +126,9 @@ def test_the_score_asks_only_experts_whose_answer_is_recorded():
 
 def test_fees_and_absence_need_no_training():
     team = DeferralClassifier("linear", loss="ova").fit(X, Y, experts=M)
-    free, dear = team.decide(X), team.decide(X, fees=np.full(4, 0.3))
+    free, dear = team.decide(X), team.decide(X, terms=Terms(fees=np.full(4, 0.3)))
     assert dear.coverage > free.coverage
-    assert (team.decide(X, available=[False, True, True, True]).expert != 0).all()
+    assert (team.decide(X, terms=Terms(available=[False, True, True, True])).expert != 0).all()
 
 
 def test_sample_weight_moves_a_network_as_far_as_it_should():

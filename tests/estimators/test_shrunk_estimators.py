@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from defero import DeferralClassifier, InputError, Recipe, Team, TwoStageDeferral
+from defero.decide.terms import Terms
 from defero.estimators.surrogate_fit import NetworkOptions, train_network
 from defero.losses import DeferralLoss
 from defero.scorers.team import TeamScorer
@@ -97,7 +98,7 @@ def test_who_answered_nothing_is_like_the_others_and_never_asked_alone(build):
     # The population's mean is known by eight experts and a prior: near their mean, and less sure than any of them.
     np.testing.assert_allclose(proba[:, 8].mean(), proba[:, :8].mean(), atol=0.1)
     assert (team.team_.expert_sd(FRESH)[:, 8] > team.team_.expert_sd(FRESH)[:, :8].mean(axis=1)).all()
-    decision = team.decide(FRESH, available=[False] * 8 + [True])
+    decision = team.decide(FRESH, terms=Terms(available=[False] * 8 + [True]))
     assert decision.coverage == 1.0
     assert any("insufficient evidence on expert_8" in reason for reason in decision.reason)
 
@@ -107,8 +108,8 @@ def test_who_answered_less_than_min_answers_is_not_asked_alone(build):
     answers = np.where(M >= 0, Y[:, None], -1)
     answers[np.flatnonzero(answers[:, 0] >= 0)[7:], 0] = -1
     first = [True] + [False] * 7
-    assert build(min_answers=8).fit(X, Y, experts=answers).decide(FRESH, available=first).coverage == 1.0
-    assert build(min_answers=7).fit(X, Y, experts=answers).decide(FRESH, available=first).coverage < 1.0
+    assert build(min_answers=8).fit(X, Y, experts=answers).decide(FRESH, terms=Terms(available=first)).coverage == 1.0
+    assert build(min_answers=7).fit(X, Y, experts=answers).decide(FRESH, terms=Terms(available=first)).coverage < 1.0
 
 
 @BOTH

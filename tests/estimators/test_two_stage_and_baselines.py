@@ -18,6 +18,7 @@ from defero import (
     TwoStageDeferral,
 )
 from defero.datasets import wedge
+from defero.decide.terms import Terms
 
 CASES, FRESH = wedge(4_000, random_state=1), wedge(4_000, random_state=2)
 X, Y, M = CASES.features, CASES.labels, CASES.answers
@@ -91,7 +92,7 @@ def test_the_baselines_do_what_their_names_say():
     assert ModelOnly().fit(X, Y, experts=M).decide(X).coverage == 1
     best = BestExpert().fit(X, Y, experts=M).decide(X)
     assert (best.expert == skill.argmax()).all()
-    without = BestExpert().fit(X, Y, experts=M).decide(X, available=np.arange(4) != skill.argmax())
+    without = BestExpert().fit(X, Y, experts=M).decide(X, terms=Terms(available=np.arange(4) != skill.argmax()))
     assert (without.expert == np.argsort(skill)[-2]).all()
     rng = RandomExpert(share=0.5, random_state=0).fit(X, Y, experts=M).decide(X)
     assert rng.coverage == pytest.approx(0.5, abs=0.03)

@@ -241,7 +241,7 @@ INPUTS = {
             "route_capacity": _route(
                 "--capacity", "dr_a=5", "--capacity", "all=2:9", "--fee", "dr_b=@price", "--budget", "60",
             ),
-            "route_share": _route("--defer-at-most", "0.3", "--error-cost", "12"),
+            "route_share": _route("--at-most-asked", "0.3", "--error-cost", "12"),
             "add_expert": _newcomer(),
             "route_newcomer": _route("--capacity", "all=8", model="larger"),
         },

@@ -17,7 +17,7 @@ def trial_of(seed, *, n=15):
     rng = np.random.default_rng(seed)
     team = Team.from_probabilities(rng.dirichlet(np.ones(2), n), rng.uniform(0.3, 1, (n, 3)))
     matrix = np.array([[0.0, 3.0], [11.0, 1.0]])
-    terms = Terms.of(rng.uniform(0, 2, (n, 3)), n_classes=2, cost_matrix=matrix)
+    terms = Terms(fees=rng.uniform(0, 2, (n, 3)), cost_matrix=matrix)
     said = rng.integers(-1, 2, (n, 3))
     return try_out(team, None, rng.integers(0, 2, n), said, disjoint=True, terms=terms), matrix
 
@@ -52,7 +52,7 @@ def test_a_way_that_costs_less_is_named():
     n = 400
     team = Team.from_probabilities(np.tile([0.9, 0.1], (n, 1)), np.full((n, 1), 0.99), expert_names=["ann"])
     truth, said = np.zeros(n, int), np.ones((n, 1), int)  # ann is asked and always wrong
-    fees = Terms.of([0.001], n_classes=2)
+    fees = Terms(fees=[0.001])
     costs = record_of(team, try_out(team, None, truth, said, disjoint=True, terms=fees)).costs
     sentence = cheaper_way(costs)
     assert "the model alone costs" in sentence
@@ -65,7 +65,7 @@ def test_cheap_labels_are_no_idle_model():
     label_idx, n = rng.integers(0, 2, 200), 200
     proba = np.where(np.arange(2) == label_idx[:, None], 0.7, 0.3)
     team = Team.from_probabilities(proba, np.full((n, 1), 0.5))
-    terms = Terms.of(np.ones((n, 1)), n_classes=2, cost_matrix=np.array([[0.0, 1.0], [100.0, 0.0]]))
+    terms = Terms(fees=np.ones((n, 1)), cost_matrix=np.array([[0.0, 1.0], [100.0, 0.0]]))
     trial = try_out(team, None, label_idx, np.full((n, 1), -1), disjoint=True, terms=terms)
     record = team_record(trial, rng=rng)
     assert record.model.value < 0.6  # every case is called the dear class

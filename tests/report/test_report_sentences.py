@@ -239,7 +239,7 @@ def test_costs_are_in_errors_without_money_and_in_money_with_it():
     assert "money per case" not in plain.text
     assert "Whoever has the highest probability decides." in plain.text
     assert "0.01 of an error for each question" in plain.text
-    record, paid = guessing(sure=0.6, terms=Terms.of([0.5] * 3, n_classes=2, error_cost=40))
+    record, paid = guessing(sure=0.6, terms=Terms(fees=[0.5] * 3, error_cost=40))
     assert "money per case" in paid.text
     assert "Compared with the model alone it saves" in paid.text
     assert "Whoever has the lowest expected cost" in paid.text

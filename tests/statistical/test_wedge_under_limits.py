@@ -9,6 +9,7 @@ from wedge_study import FEES
 
 from defero import DeferralClassifier
 from defero.datasets import wedge, wedge_with_budget, wedge_with_fees
+from defero.decide.terms import Terms
 
 SHARES = (0.5, 0.3)
 N_NEW = 40_000
@@ -21,14 +22,14 @@ def under_limits(seed, *, net="mlp", loss="ova", n=20_000):
     team.fit(train.features, train.labels, experts=train.answers)
     team.calibrate(cal.features, cal.labels, experts=cal.answers)
     model_label, best = team.predict(new.features), wedge_with_fees(FEES)
-    with_fees = team.assign(new.features, fees=FEES)
+    with_fees = team.assign(new.features, terms=Terms(fees=FEES))
     paid = np.where(with_fees.deferred, FEES[with_fees.expert], 0.0)
     figures = {
         "utility_points_below": 100 * (best.utility - float(np.mean(new.value(with_fees.expert, model_label) - paid))),
         "largest_load_error": float(np.abs(with_fees.load / N_NEW - best.load).max()),
     }
     for share in SHARES:
-        batch = team.assign(new.features, defer_at_most=share)
+        batch = team.assign(new.features, terms=Terms(at_most_asked=share))
         assert batch.deferred.mean() <= share
         accuracy = float(new.value(batch.expert, model_label).mean())
         figures[f"accuracy_points_below_at_{share}"] = 100 * (wedge_with_budget(share) - accuracy)

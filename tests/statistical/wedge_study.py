@@ -8,8 +8,10 @@ import torch
 import defero.estimators.surrogate_fit as surrogate_fit
 from defero import DeferralClassifier
 from defero.datasets import digits_team, wedge
+from defero.decide.terms import Terms, checked
 from defero.losses import DeferralLoss
 from defero.losses.batch import check_batch
+from defero.team.deciding import decide_scored
 
 CONSISTENT = ("softmax", "ova", "decoupled", "asymmetric")
 DEFAULT = {"n_classes": 4, "high": (0.95, 0.9, 0.85, 0.8), "low": (0.25, 0.3, 0.2, 0.35)}
@@ -45,7 +47,7 @@ def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
     fresh = wedge(N, **setting, random_state=10_000 + seed)
     router = _trained(loss, seed, tuple(setting.items()), share_missing, surrogate_fit.DeferralLoss)
     scores = router.scores(fresh.features)
-    decision = router.decide_scores(scores, fees=fees)
+    decision = _plain(router, scores, fees)
     value = fresh.value(decision.expert, scores.class_idx)
     paid = 0.0 if fees is None else np.where(decision.deferred, np.asarray(fees)[decision.expert], 0.0)
     return {
@@ -76,7 +78,11 @@ def wedge_clones(net, loss, n_clones, seed, *, n=8_000, skill=0.7):
     team = DeferralClassifier(net, loss=loss, random_state=seed).fit(train.features, train.labels, experts=answers)
     scores = team.team_.scores(fresh.features)
     own = fresh.class_proba[np.arange(N), scores.class_idx]
-    value = np.where(team.team_.decide_scores(scores).deferred, skill, own)
+    value = np.where(
+        _plain(team.team_, scores).deferred,
+        skill,
+        own,
+    )
     best = np.maximum(fresh.class_proba.max(axis=1), skill)
     return {"classifier": 100 * float(own.mean()), "excess": 100 * float(np.mean(best - value))}
 
@@ -87,3 +93,7 @@ def digits_clones(net, loss, n_clones, seed, *, skill=0.7):
     answers = clones_of(train.labels, n_clones, n_classes=10, skill=skill, rng=np.random.default_rng(30_000 + seed))
     team = DeferralClassifier(net, loss=loss, random_state=seed).fit(train.features, train.labels, experts=answers)
     return {"classifier": 100 * float((team.predict(test.features) == test.labels).mean())}
+
+
+def _plain(team, scores, fees=None):
+    return decide_scored(team, None, scores, checked(Terms(fees=fees), team.expert_names, team.classes))

@@ -5,6 +5,7 @@ import pytest
 from clinic import DOCTORS, lesions, run
 
 from defero import InputError, Study, read_cases
+from defero.decide.terms import Terms
 
 ASK = {"label": "truth", "expert_names": DOCTORS, "key": "case"}
 
@@ -34,26 +35,26 @@ def too_dear(sentences):
 
 def test_fees_above_every_error_are_told_by_route_and_evaluate(study):
     new = patients(30, prefix="q", seed=8)
-    (caution,) = too_dear(study.route(new, fees={"all": 12}).notes)
+    (caution,) = too_dear(study.route(new, terms=Terms(fees={"all": 12})).notes)
     for fact in ("A question costs 12 and an error 1", "--error-cost", "error_cost"):
         assert fact in caution
-    assert too_dear(study.evaluate(fees=12).cautions) == [caution]
-    assert too_dear(study.evaluate(new, fees=[12.0, 12.0, 12.0]).cautions) == [caution]
-    assert not too_dear(study.evaluate(fees=12, error_cost=400).cautions)
-    assert not too_dear(study.route(new, fees={"dr_a": 12.0}).notes)  # the others are free
-    (dearer,) = too_dear(study.evaluate(fees={"all": 50, "dr_a": 40}, error_cost=30).cautions)
+    assert too_dear(study.evaluate(terms=Terms(fees=12)).cautions) == [caution]
+    assert too_dear(study.evaluate(new, terms=Terms(fees=[12.0, 12.0, 12.0])).cautions) == [caution]
+    assert not too_dear(study.evaluate(terms=Terms(fees=12, error_cost=400)).cautions)
+    assert not too_dear(study.route(new, terms=Terms(fees={"dr_a": 12.0})).notes)  # the others are free
+    (dearer,) = too_dear(study.evaluate(terms=Terms(fees={"all": 50, "dr_a": 40}, error_cost=30)).cautions)
     assert "costs at least 40 and an error 30" in dearer
     assert "lower the fees" in dearer
 
 
 def test_fees_above_every_error_are_told_by_fit():
     one = Study(read_cases(patients(150), **ASK))
-    one.fit("linear", loss="ova", fees=12)
+    one.fit("linear", loss="ova", terms=Terms(fees=12))
     assert too_dear(one.notes)
 
 
 def test_fees_above_every_error_are_told_on_the_page(study, tmp_path):
-    study.report(tmp_path / "page.html", fees=12)
+    study.report(tmp_path / "page.html", terms=Terms(fees=12))
     assert "no question can pay" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
@@ -76,15 +77,15 @@ def test_a_study_of_a_table_that_was_not_read_names_read_cases(table):
 
 def test_one_number_is_everybodys_fee(study):
     new = patients(30, prefix="q", seed=8)
-    one, all_of_them = (study.route(new, fees=fees).to_frame() for fees in (0.1, {"all": 0.1}))
+    one, all_of_them = (study.route(new, terms=Terms(fees=fees)).to_frame() for fees in (0.1, {"all": 0.1}))
     pd.testing.assert_frame_equal(one, all_of_them)
     with pytest.raises(InputError, match=r"fees must be a number, .*got True"):
-        study.route(new, fees=True)
+        study.route(new, terms=Terms(fees=True))
 
 
 def test_one_name_is_no_list_of_names(study):
     with pytest.raises(InputError, match=r"absent must be a list of names; pass absent=\['dr_a'\]"):
-        study.evaluate(absent="dr_a")
+        study.evaluate(terms=Terms(absent="dr_a"))
     with pytest.raises(InputError, match=r"by must be a list of columns; pass by=\['site'\]"):
         study.evaluate(by="site")
 
@@ -126,13 +127,13 @@ def test_single_days_are_no_groups(study):
 
 def test_the_page_says_that_the_panels_promise_does_not_hold_under_other_fees(study, tmp_path):
     assert study.team.panel is not None
-    study.report(tmp_path / "page.html", fees=0.1)
+    study.report(tmp_path / "page.html", terms=Terms(fees=0.1))
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The panels were found under other fees or costs of errors in fit: their promise does not hold here." in page
 
 
 def test_with_money_the_reason_compares_expected_costs(study):
-    decisions = study.route(patients(30, prefix="q", seed=8), fees=2, error_cost=300).to_frame()
+    decisions = study.route(patients(30, prefix="q", seed=8), terms=Terms(fees=2, error_cost=300)).to_frame()
     assert not decisions["reason"].str.contains(">").any()
     for reason, route, cost in decisions[["reason", "route", "expected_cost"]].itertuples(index=False):
         start = f"ask {route}: " if route != "model" else "model: "

@@ -9,6 +9,7 @@ from defero.core.wording import join_names
 from defero.data.answers.class_codes import BadAnswersError
 from defero.data.answers.spellings import read_rename
 from defero.data.tables.bad_rows import BadCell, BadCells
+from defero.decide.terms import Terms
 
 ASK = {"label": "truth", "expert_names": ["al"]}
 
@@ -74,7 +75,7 @@ def test_a_capacity_without_names_is_told():
     study = Study(read_cases(cases(80), **ASK), random_state=0)
     study.fit(net="linear", loss="softmax")
     with pytest.raises(InputError, match=r"capacity must be \{name: most\}.*such as \{'al': 10\}, got 10"):
-        study.route(cases(6), capacity=10)
+        study.route(cases(6), terms=Terms(capacity=10))
 
 
 def test_a_name_with_a_comma_is_quoted_in_a_list():

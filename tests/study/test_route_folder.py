@@ -16,6 +16,7 @@ import pytest
 from defero import Study, read_cases
 from defero.core.errors import InputError, TableError
 from defero.datasets import wedge
+from defero.decide.terms import Terms
 
 NAMES = ["ann", "bob", "cem", "dot"]
 PARTS = ("a.parquet", "b/c.parquet")
@@ -45,11 +46,11 @@ def contents(folder):
 
 
 def test_each_file_has_the_bytes_of_route_whatever_the_workers(study, folder, tmp_path):
-    one = study.route_folder(folder, tmp_path / "one", fees={"all": 0.1})
+    one = study.route_folder(folder, tmp_path / "one", terms=Terms(fees={"all": 0.1}))
     for part in PARTS:
-        study.route(folder / part, tmp_path / "alone.parquet", fees={"all": 0.1})
+        study.route(folder / part, tmp_path / "alone.parquet", terms=Terms(fees={"all": 0.1}))
         assert (tmp_path / "one" / part).read_bytes() == (tmp_path / "alone.parquet").read_bytes()
-    two = study.route_folder(folder, tmp_path / "two", fees={"all": 0.1}, workers=2)
+    two = study.route_folder(folder, tmp_path / "two", terms=Terms(fees={"all": 0.1}), workers=2)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert (one.files, one.cases) == (2, 100)
     assert one.load == two.load
@@ -65,14 +66,14 @@ def test_what_is_done_is_not_done_again_unless_it_is_gone_or_differs(study, fold
     study.route_folder(folder, out)
     assert (out / PARTS[0]).stat().st_mtime_ns == before[PARTS[0]]
     assert (out / PARTS[1]).is_file()
-    study.route_folder(folder, out, fees={"all": 0.5})  # other options: all files anew
+    study.route_folder(folder, out, terms=Terms(fees={"all": 0.5}))  # other options: all files anew
     assert (out / PARTS[0]).stat().st_mtime_ns > before[PARTS[0]]
 
 
 @pytest.mark.parametrize(
     ("change", "argument", "fact"),
     [
-        ({"capacity": {"ann": 3}}, "capacity", "leave it out"),
+        ({"terms": Terms(capacity={"ann": 3})}, "capacity", "leave it out"),
         ({"folder": "cases/a.parquet"}, None, "folder"),
         ({"folder": "empty"}, None, "without Parquet files"),
         ({"out": "cases/inside"}, "out", "inside"),

@@ -18,6 +18,7 @@ from crowd import tasks_of, write_log, write_tasks
 from defero import InputError, Study, Team, read_cases
 from defero.cli.options import spelling
 from defero.core.errors import Argument
+from defero.decide.terms import Terms
 
 WORDS = ["pale", "dark", "smooth", "ragged", "flat", "round"]
 
@@ -355,7 +356,7 @@ def test_errors_name_arguments_in_python(clinic):
         study.fit(alpha=2)
     assert caught.value.argument == "alpha"
     with pytest.raises(InputError, match=r"absent=\['dr_z'\]: no such expert; did you mean"):
-        study.route(lesions(5), absent=["dr_z"])
+        study.route(lesions(5), terms=Terms(absent=["dr_z"]))
     with pytest.raises(InputError, match="majority_label=True"):
         read_cases(lesions(5), expert_names=DOCTORS)
     with pytest.raises(InputError, match="call fit first"):
@@ -375,9 +376,7 @@ def test_every_choice_of_fit_is_checked_before_training():
     choices = set(inspect.signature(FitChoices).parameters)
     assert set(inspect.signature(Study.fit).parameters) - choices == {
         "self",
-        "fees",
-        "error_cost",
-        "cost_matrix",
+        "terms",
         "progress",
     }
 

@@ -7,6 +7,7 @@ import pytest
 from defero import Study, read_cases
 from defero.core.errors import InputError
 from defero.datasets import wedge
+from defero.decide.terms import Terms
 
 NAMES = ["ann", "bob", "cem", "dot"]
 
@@ -19,12 +20,12 @@ def study():
     answers[np.random.default_rng(0).random(answers.shape) < 0.3] = None
     frame[NAMES] = answers
     team = Study(read_cases(frame, label="truth", expert_names=NAMES))
-    team.fit("linear", loss="ova", fees={"all": 1.0}, error_cost=20.0)
+    team.fit("linear", loss="ova", terms=Terms(fees={"all": 1.0}, error_cost=20.0))
     return team
 
 
 def test_limits_that_do_not_bind_change_nothing(study):
-    free = study.evaluate(capacity={"all": 1_000})
+    free = study.evaluate(terms=Terms(capacity={"all": 1_000}))
     way = next(way for way in free.trial.ways if way.name == "one")
     np.testing.assert_array_equal(free.limited.label_idx, way.label_idx)
     assert free.limited.to_dict()["questions"] == pytest.approx(free.record.way.questions)
@@ -32,7 +33,7 @@ def test_limits_that_do_not_bind_change_nothing(study):
 
 
 def test_nobody_is_asked_beyond_their_capacity_or_about_cases_they_did_not_answer(study):
-    judged = study.evaluate(capacity={"ann": 3, "all": 10}, budget=20.0)
+    judged = study.evaluate(terms=Terms(capacity={"ann": 3, "all": 10}, budget=20.0))
     batch, answers = judged.limited.assignment, judged.trial.answer_idx
     assert batch.load[0] <= 3
     assert (batch.load[1:] <= 10).all()
@@ -43,7 +44,7 @@ def test_nobody_is_asked_beyond_their_capacity_or_about_cases_they_did_not_answe
 
 
 def test_the_cost_is_that_of_a_loop(study):
-    judged = study.evaluate(defer_at_most=0.2)
+    judged = study.evaluate(terms=Terms(at_most_asked=0.2))
     batch, trial = judged.limited.assignment, judged.trial
     costs = []
     for i, expert in enumerate(batch.expert.tolist()):
@@ -57,5 +58,5 @@ def test_the_cost_is_that_of_a_loop(study):
 
 def test_an_unknown_name_is_refused(study):
     with pytest.raises(InputError, match="did you mean 'ann'") as raised:
-        study.evaluate(capacity={"anm": 3})
+        study.evaluate(terms=Terms(capacity={"anm": 3}))
     assert raised.value.argument == "capacity"

@@ -6,7 +6,9 @@ import numpy as np
 
 from defero import DeferralClassifier, TwoStageDeferral
 from defero.datasets import wedge
+from defero.decide.terms import checked
 from defero.simulate.experts import right_with
+from defero.team.deciding import decide_scored
 
 TEAMS = {
     "linear, shrunk heads": lambda: DeferralClassifier("linear", loss="ova", heads="shrunk", random_state=0),
@@ -47,7 +49,10 @@ PROBLEMS = {"twenty known specialists": many_specialists, "the other three of WE
 def value(router, fresh, truth):
     """Return the true accuracy of the team's decisions, without noise of labels or answers."""
     scores = router.scores(fresh.features)
-    expert, rows = router.decide_scores(scores).expert, np.arange(len(fresh))
+    expert, rows = (
+        decide_scored(router, None, scores, checked(None, router.expert_names, router.classes)).expert,
+        np.arange(len(fresh)),
+    )
     own = fresh.class_proba[rows, scores.class_idx]
     return float(np.where(expert < 0, own, truth[rows, expert]).mean())
 

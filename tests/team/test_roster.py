@@ -333,7 +333,7 @@ def test_a_model_without_a_population_says_what_to_do():
     router = Team.from_probabilities([[0.9, 0.1]], [[0.8]], expert_names=["ann"])
     with pytest.raises(InputError, match=r"add_expert: this model \(.*\) was made without the population of its exp"):
         router.copy().add_expert("eve", CAL[0][:3], [0, 1, 0], [0, 1, 0])
-    with pytest.raises(InputError, match=r"To leave somebody out, available=\{name: False\} will do"):
+    with pytest.raises(InputError, match=r"To leave somebody out, Terms\(absent=\[name\]\) will do"):
         router.copy().remove_expert("ann")
     assert router.copy().rename_expert("ann", "eve").expert_names == ("eve",)
     alone = Team(network(0), CLASSES, (), np.empty(0, np.int64), n_features=3)

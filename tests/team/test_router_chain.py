@@ -9,6 +9,7 @@ from router_team import small_table
 
 from defero import DeferralClassifier
 from defero.core.errors import InputError
+from defero.decide.terms import Terms
 from defero.team import Team, judge
 
 CLASS_PROBA = [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]
@@ -34,7 +35,11 @@ def router(cases):
 def test_arrays_of_probabilities(given):
     assert given.decide().name.tolist() == ["model", "ann", "bob"]
     assert given.predict().tolist() == ["a", "a", "b"]
-    assert given.decide(fees=[0.2, 0.0], available=[True, False]).name.tolist() == ["model", "ann", "model"]
+    assert given.decide(terms=Terms(fees=[0.2, 0.0], available=[True, False])).name.tolist() == [
+        "model",
+        "ann",
+        "model",
+    ]
 
 
 def test_names_and_classes_have_defaults():
@@ -119,7 +124,7 @@ def test_only_recorded_experts_are_asked(given):
 
 
 def test_the_absent_are_not_asked_even_where_they_answered(given):
-    answer = given.answer(None, [["b", "b"]] * 3, available=[False, True])
+    answer = given.answer(None, [["b", "b"]] * 3, terms=Terms(available=[False, True]))
     assert answer.heard.tolist() == [[False, False], [False, True], [False, True]]
 
 
@@ -195,7 +200,7 @@ def test_an_expert_without_answers_is_the_mean_of_the_others_and_never_asked(cas
         )
     proba = team.predict_expert_proba(cases.features)
     np.testing.assert_allclose(proba[:, 1], proba[:, [0, 2]].mean(axis=1))
-    decision = team.decide(cases.features, fees=[0.9, 0.0, 0.9])
+    decision = team.decide(cases.features, terms=Terms(fees=[0.9, 0.0, 0.9]))
     assert decision.load[1] == 0
     assert any(reason.endswith("; insufficient evidence on dr_b") for reason in decision.reason)
 

@@ -8,6 +8,7 @@ import pytest
 
 from defero import DeferralClassifier, InputError, Recipe, Team, TwoStageDeferral
 from defero.datasets import wedge
+from defero.decide.terms import Terms
 from defero.judge import expected_calibration_error, missed_share, set_coverage
 from defero.team import judge, try_out
 
@@ -102,13 +103,13 @@ def test_calibrating_anew_drops_the_panel(team, ready):
 
 def test_what_voids_the_promise_warns(ready):
     with pytest.warns(UserWarning, match="does not hold with other fees than in conformalize; conformalize anew"):
-        ready.predict_set(TEST.features, fees=[0.1, 0, 0, 0])
+        ready.predict_set(TEST.features, terms=Terms(fees=[0.1, 0, 0, 0]))
     with pytest.warns(UserWarning, match="does not hold with absent experts"):
-        sets = ready.predict_set(TEST.features, available=[True, True, True, False])
+        sets = ready.predict_set(TEST.features, terms=Terms(available=[True, True, True, False]))
     assert not sets.mask[:, 3].any()
     fees = [0.1, 0.0, 0.0, 0.0]
-    same = ready.copy().conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
-    same.predict_set(TEST.features, fees=fees)
+    same = ready.copy().conformalize(CONF.features, CONF.labels, CONF.answers, terms=Terms(fees=fees))
+    same.predict_set(TEST.features, terms=Terms(fees=fees))
 
 
 @pytest.mark.parametrize("vote", ["bayes", "confusion", "weighted", "majority", "sequential", "expert"])
@@ -129,7 +130,7 @@ def test_votes_hear_the_panel_and_nobody_else(ready, vote):
         # Of whose panel nobody is recorded, whoever would decide among the recorded is heard.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            among = ready.decide(TEST.features, available=~gone)
+            among = ready.decide(TEST.features, terms=Terms(available=~gone))
         silent = deferred & ~somebody & among.deferred
         assert np.array_equal(said.heard[silent].argmax(axis=1), among.expert[silent])
         assert (said.heard[silent].sum(axis=1) == 1).all()
@@ -198,9 +199,9 @@ def test_the_judge_tells_what_was_promised_and_kept(ready):
 
 def test_whoever_decides_is_on_the_panel_fees_or_not(team):
     fees = [0.0, 0.3, 0.0, 0.1]
-    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, fees=fees)
-    decision = router.decide(TEST.features, fees=fees)
-    heard = router.answer(TEST.features, TEST.answers, fees=fees).heard
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, alpha=0.4, terms=Terms(fees=fees))
+    decision = router.decide(TEST.features, terms=Terms(fees=fees))
+    heard = router.answer(TEST.features, TEST.answers, terms=Terms(fees=fees)).heard
     rows = np.flatnonzero(decision.deferred)
     assert heard[rows, decision.expert[rows]].all()
     assert not heard[~decision.deferred].any()
@@ -219,19 +220,21 @@ def test_a_silent_expert_is_never_alone_on_a_panel():
 
 def test_a_promise_for_a_smaller_pool(team):
     there = [True, True, True, False]
-    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, available=there)
-    sets = router.predict_set(TEST.features, available=there)
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, terms=Terms(available=there))
+    sets = router.predict_set(TEST.features, terms=Terms(available=there))
     assert not sets.mask[:, 3].any()
     with pytest.warns(UserWarning, match="does not hold with absent experts"):
-        router.predict_set(TEST.features, available=[False, True, True, False])
+        router.predict_set(TEST.features, terms=Terms(available=[False, True, True, False]))
     with pytest.raises(InputError, match=r"available must have one entry per expert \(J,\) here"):
-        team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, available=np.ones((1_500, 4), bool))
+        team.team_.copy().conformalize(
+            CONF.features, CONF.labels, CONF.answers, terms=Terms(available=np.ones((1_500, 4), bool))
+        )
 
 
 def test_fees_for_each_item_that_equal_those_of_conformalize_do_not_warn(team):
     fees = np.array([0.1, 0.0, 0.0, 0.0])
-    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, fees=fees)
-    router.predict_set(TEST.features, fees=np.tile(fees, (4_000, 1)))
+    router = team.team_.copy().conformalize(CONF.features, CONF.labels, CONF.answers, terms=Terms(fees=fees))
+    router.predict_set(TEST.features, terms=Terms(fees=np.tile(fees, (4_000, 1))))
 
 
 def test_reuse_is_found_by_labels_and_answers_where_features_repeat():
@@ -296,21 +299,23 @@ def test_somebody_elses_probabilities_can_be_calibrated_and_conformalized():
 
 def test_fees_and_absences_by_name(team):
     router = team.team_
-    named = router.decide(TEST.features, fees={"expert_1": 0.3}, available={"expert_0": False})
-    plain = router.decide(TEST.features, fees=[0, 0.3, 0, 0], available=[False, True, True, True])
+    named = router.decide(TEST.features, terms=Terms(fees={"expert_1": 0.3}, available={"expert_0": False}))
+    plain = router.decide(TEST.features, terms=Terms(fees=[0, 0.3, 0, 0], available=[False, True, True, True]))
     np.testing.assert_array_equal(named.expert, plain.expert)
     with pytest.raises(InputError, match=r"fees: no expert dr_who.*expert_0, expert_1, expert_2, expert_3"):
-        router.decide(TEST.features, fees={"dr_who": 1.0})
-    panel = router.copy().conformalize(CONF.features, CONF.labels, CONF.answers, fees={"expert_1": 0.3}).panel
+        router.decide(TEST.features, terms=Terms(fees={"dr_who": 1.0}))
+    panel = (
+        router.copy().conformalize(CONF.features, CONF.labels, CONF.answers, terms=Terms(fees={"expert_1": 0.3})).panel
+    )
     assert panel.fees == (0.0, 0.3, 0.0, 0.0)
 
 
 def test_asking_one_after_the_other_needs_no_panel_and_minds_the_fees(team):
     free = team.team_.answer(TEST.features, TEST.answers, vote="sequential")
-    dear = team.team_.answer(TEST.features, TEST.answers, vote="sequential", fees=[0.2] * 4)
+    dear = team.team_.answer(TEST.features, TEST.answers, vote="sequential", terms=Terms(fees=[0.2] * 4))
     assert dear.n_asked.mean() < free.n_asked.mean()
     assert np.mean(free.label == TEST.labels) > np.mean(team.predict(TEST.features) == TEST.labels) + 0.1
-    one = team.team_.answer(TEST.features, TEST.answers, vote="sequential", available={"expert_0": False})
+    one = team.team_.answer(TEST.features, TEST.answers, vote="sequential", terms=Terms(available={"expert_0": False}))
     assert not one.heard[:, 0].any()
 
 

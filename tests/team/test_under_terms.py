@@ -10,7 +10,7 @@ from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
 from defero.judge.record.ways import mean_cost
 from defero.team import try_out
-from defero.team.costs.under_terms import decide_under, model_labels
+from defero.team.asking import model_answer
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -27,8 +27,9 @@ def problem(seed, *, n=12, n_classes=3, n_experts=2):
 @given(seeds)
 def test_the_cheapest_is_chosen(seed):
     team, proba, right, matrix, fees = problem(seed)
-    terms = Terms.of(fees, n_classes=3, cost_matrix=matrix)
-    decision = decide_under(team, team.features(None), team.scores(), terms)
+    terms = Terms(fees=fees, cost_matrix=matrix)
+    decision = team.decide(terms=terms)
+    model_idx, _ = model_answer(team.scores(), terms.of(team.expert_names, team.classes))
     for i, eta in enumerate(proba):
         by_label = [sum(eta[k] * matrix[k, a] for k in range(3)) for a in range(3)]
         options = {-1: min(by_label)}
@@ -37,21 +38,23 @@ def test_the_cheapest_is_chosen(seed):
             options[j] = fees[i, j] + wrong
         assert decision.expected_cost[i] == pytest.approx(min(options.values()))
         assert options[int(decision.expert[i])] == pytest.approx(min(options.values()))
-        assert by_label[model_labels(team.scores(), terms)[i]] == pytest.approx(min(by_label))
+        assert by_label[model_idx[i]] == pytest.approx(min(by_label))
 
 
 @given(seeds, st.floats(0.5, 100))
 def test_equal_errors_are_the_rule_of_accuracy(seed, error_cost):
     team, _, _, _, fees = problem(seed)
-    terms = Terms.of(fees, n_classes=3, error_cost=error_cost)
-    decision = decide_under(team, team.features(None), team.scores(), terms)
-    plain = team.decide(fees=fees / error_cost)
+    terms = Terms(fees=fees, error_cost=error_cost)
+    decision = team.decide(terms=terms)
+    plain = team.decide(terms=Terms(fees=fees / error_cost))
     assert decision.expert.tolist() == plain.expert.tolist()
     assert decision.expected_cost == pytest.approx(error_cost * plain.expected_cost)
-    assert terms.same_as(Terms.of(7 * fees[0], n_classes=3, error_cost=7 * error_cost)) is False
-    assert Terms.of(fees[0], n_classes=3, error_cost=error_cost).same_as(
-        Terms.of(7 * fees[0], n_classes=3, error_cost=7 * error_cost)
+    own, seven, by_item = (
+        Terms(fees=times * paid, error_cost=times * error_cost).of(team.expert_names, team.classes)
+        for times, paid in ((1, fees[0]), (7, fees[0]), (1, fees))
     )
+    assert own.same_as(seven)
+    assert not by_item.same_as(seven)
 
 
 @given(seeds)
@@ -75,7 +78,7 @@ def test_every_way_pays_fees_and_errors():
     team, _, right, matrix, fees = problem(5)
     rng = np.random.default_rng(5)
     truth, said = rng.integers(0, 3, 12), rng.integers(-1, 3, right.shape)
-    trial = try_out(team, None, truth, said, disjoint=True, terms=Terms.of(fees, n_classes=3, cost_matrix=matrix))
+    trial = try_out(team, None, truth, said, disjoint=True, terms=Terms(fees=fees, cost_matrix=matrix))
     ways = {way.name: way for way in trial.ways}
     for name, way in ways.items():
         if name != "random_expert":

@@ -10,10 +10,11 @@ from defero import Team
 from defero.core.posterior import ClassSkill
 from defero.core.scores import logit, sigmoid
 from defero.decide import ask_in_turn
+from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
 from defero.heads import Lens, fit_class_heads, fit_heads
 from defero.scorers.team import TeamScorer
-from defero.team import deciding, voting
+from defero.team import asking
 from defero.team.judge import try_out
 
 
@@ -39,17 +40,21 @@ FEE = np.full(4, 0.02)
 def expected(team, fee=FEE):
     scores, skill = team.scores(X), team.scorer.class_skill(X)
     answer_idx = team.answer_numbers(SAID, n_items=200)
-    return ask_in_turn(answer_idx, scores.expert_proba, scores.class_proba, fees=fee, skill=skill, classes=CLASSES)
+    return ask_in_turn(
+        answer_idx, scores.expert_proba, scores.class_proba, terms=Terms(fees=fee), skill=skill, classes=CLASSES
+    )
 
 
 def test_asking_in_turn_hears_by_class():
-    found, wanted = ROUTER.answer(X, SAID, vote="sequential", fees=FEE), expected(ROUTER)
+    found, wanted = ROUTER.answer(X, SAID, vote="sequential", terms=Terms(fees=FEE)), expected(ROUTER)
     assert np.array_equal(found.heard, wanted.heard)
     assert np.array_equal(found.label, wanted.label)
     assert found.n_asked.sum() == found.heard.sum()
     blunt = replace(ROUTER, scorer=replace(ROUTER.scorer, class_heads=None))
-    assert not np.array_equal(found.confidence, blunt.answer(X, SAID, vote="sequential", fees=FEE).confidence)
-    absent = ROUTER.answer(X, SAID, vote="sequential", fees=FEE, available={"ann": False})
+    assert not np.array_equal(
+        found.confidence, blunt.answer(X, SAID, vote="sequential", terms=Terms(fees=FEE)).confidence
+    )
+    absent = ROUTER.answer(X, SAID, vote="sequential", terms=Terms(fees=FEE, available={"ann": False}))
     assert found.heard[:, 0].any()
     assert not absent.heard[:, 0].any()
     # One expert alone is chosen and believed as ever.
@@ -62,9 +67,9 @@ def test_asking_in_turn_hears_by_class():
 def test_pieces_make_no_difference(monkeypatch, vote):
     X1, y1, said1 = cases(2)
     team = ROUTER.copy().conformalize(X1, y1, said1[:, :4])
-    whole = team.answer(X, SAID, vote=vote, fees=FEE if vote == "sequential" else None)
-    monkeypatch.setattr(voting, "_NUMBERS_AT_ONCE", 8 * 7)
-    parts = team.answer(X, SAID, vote=vote, fees=FEE if vote == "sequential" else None)
+    whole = team.answer(X, SAID, vote=vote, terms=Terms(fees=FEE if vote == "sequential" else None))
+    monkeypatch.setattr(asking, "_NUMBERS_AT_ONCE", 8 * 7)
+    parts = team.answer(X, SAID, vote=vote, terms=Terms(fees=FEE if vote == "sequential" else None))
     assert type(parts) is type(whole)
     assert np.array_equal(parts.heard, whole.heard)
     assert np.array_equal(parts.label, whole.label)
@@ -100,8 +105,8 @@ def test_calibration_shifts_the_log_odds_of_each_class_alike(monkeypatch):
         seen.append(skill)
         return ask_in_turn(*args, skill=skill, **more)
 
-    monkeypatch.setattr(deciding, "ask_in_turn", spy)
-    team.answer(X, SAID, vote="sequential", fees=FEE)
+    monkeypatch.setattr(asking, "ask_in_turn", spy)
+    team.answer(X, SAID, vote="sequential", terms=Terms(fees=FEE))
     shift = logit(team.scores(X).expert_proba) - logit(ROUTER.scores(X).expert_proba)
     raw = ROUTER.scorer.class_skill(X)
     assert np.abs(shift).max() > 0.01

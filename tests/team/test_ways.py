@@ -7,6 +7,7 @@ from defero import Team
 from defero.core import InputError
 from defero.core.trial import WAYS, Way
 from defero.decide import DEFAULT_FEE
+from defero.decide.terms import Terms
 from defero.judge.record.cautions import better_ways
 from defero.judge.record.ways import way_records
 from defero.team import judge, try_out
@@ -144,4 +145,4 @@ def test_a_recorded_expert_is_heard_before_the_model():
     assert panel.right[::2].mean() > 0.8
     assert np.array_equal(panel.label_idx, trial.panel.team_label_idx)
     with pytest.warns(UserWarning, match="absent"):
-        assert not team.answer(rows, later, available={"bob": False}).heard[::2].any()
+        assert not team.answer(rows, later, terms=Terms(available={"bob": False})).heard[::2].any()

@@ -10,7 +10,7 @@ from benchmarks.field.methods.choosing import choose
 from benchmarks.field.methods.first_stage import FirstStage, fit_first_stage
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import Assignment
-from defero.decide.assigning.assign import assign
+from defero.decide import Terms, assign
 
 MOST_CATEGORIES = 255
 """scikit-learn's boosting takes no more; beyond it an expert is their shrunken share of right answers."""
@@ -71,7 +71,7 @@ class Deccaf:
         names = [f"expert_{j}" for j in range(available.shape[1])]
         return assign(
             np.where(available, value, -np.inf),
-            capacity=dict(capacity),
+            terms=Terms(capacity=dict(capacity)),
             expert_names=names,
             answer_cost=1 - class_proba.max(axis=1),
             label=class_proba.argmax(axis=1),

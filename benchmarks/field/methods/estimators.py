@@ -13,6 +13,7 @@ from benchmarks.many_experts.losses import register
 from defero import BestExpert, ConfidenceThreshold, DeferralClassifier, ModelOnly, RandomExpert, TwoStageDeferral
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import MISSING
+from defero.decide.terms import Terms
 
 
 class Estimator:
@@ -29,7 +30,7 @@ class Estimator:
 
     def decide(self, X: FloatArray, *, fees: FloatArray, available: BoolArray) -> Choice:
         """Choose by `decide`; the promise is P(right) of the chosen."""
-        decision = self.team_.decide(X, fees=fees, available=available)
+        decision = self.team_.decide(X, terms=Terms(fees=fees, available=available))
         rows, asked = np.arange(len(X)), decision.expert >= 0
         fee = np.where(asked, fees[rows, np.maximum(decision.expert, 0)], 0.0)
         p_right = 1 - (decision.expected_cost - fee) if decision.p_right is None else decision.p_right
@@ -70,7 +71,7 @@ class DefaultInTurn:
     def answer(self, X: FloatArray, answers: IntArray, *, fees: FloatArray) -> Heard:
         """Ask as long as it pays; without fees a question counts 0.01 of an error, as everywhere in defero."""
         given = None if not fees.any() else fees
-        heard = self.team.team_.answer(X, answers, vote="sequential", fees=given)
+        heard = self.team.team_.answer(X, answers, vote="sequential", terms=Terms(fees=given))
         return Heard(heard.label.astype(np.int64), heard.heard, heard.confidence)
 
 

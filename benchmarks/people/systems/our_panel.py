@@ -4,6 +4,7 @@ from benchmarks.people.advised import cut, reading
 from benchmarks.people.fold import Fold
 from benchmarks.people.system import System
 from defero import Answer
+from defero.decide.terms import Terms
 
 ALPHA = 0.1
 
@@ -15,7 +16,7 @@ def run(fold: Fold) -> Answer:
     panels = team.copy().conformalize(
         held.features, held.labels, held.answers, alpha=ALPHA, target="any-correct", disjoint=True
     )
-    return panels.answer(fold.features, fold.answers, vote="bayes", available=fold.observed)
+    return panels.answer(fold.features, fold.answers, vote="bayes", terms=Terms(available=fold.observed))
 
 
 SYSTEMS = (System("our panel", run, kind="ours", place=4),)

@@ -6,6 +6,7 @@ from benchmarks.people.advised import advised, cut, reading
 from benchmarks.people.fold import Fold
 from benchmarks.people.system import System
 from defero import Answer
+from defero.decide.terms import Terms
 
 FEES = (0.01, 0.03, 0.05)
 
@@ -16,7 +17,7 @@ def sequential(fee: float, *, words: bool = True) -> System:
     def run(fold: Fold) -> Answer:
         shown = reading(fold) if words else fold
         fees = np.full(shown.train.n_experts, fee)
-        return advised(shown).answer(shown.features, shown.answers, vote="sequential", fees=fees)
+        return advised(shown).answer(shown.features, shown.answers, vote="sequential", terms=Terms(fees=fees))
 
     name = f"our sequential panel, fee {fee:g}"
     if words:
@@ -30,7 +31,7 @@ def run_calibrated(fold: Fold) -> Answer:
     router, held = cut(shown)
     team = router.copy().conformalize(held.features, held.labels, held.answers, alpha=0.1, disjoint=True)
     fees = np.full(shown.train.n_experts, FEES[0])
-    return team.answer(shown.features, shown.answers, vote="sequential", fees=fees)
+    return team.answer(shown.features, shown.answers, vote="sequential", terms=Terms(fees=fees))
 
 
 CALIBRATED = System(

@@ -39,7 +39,7 @@ def evaluate(
     absent: opt.Absent = None,
     by: opt.By = None,
     capacity: opt.Capacity = None,
-    defer_at_most: opt.DeferAtMost = None,
+    at_most_asked: opt.AtMostAsked = None,
     budget: opt.Budget = None,
     all_rows_new: opt.AllRowsNew = False,
     bad_rows: opt.BadRowsOption = None,
@@ -65,17 +65,16 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    words = opt.reading(locals())
-    study, paid = opt.saved_model(model, text_encoder), opt.fees_of(fee, fees)
+    words, terms, study = opt.reading(locals()), opt.terms_of(locals()), opt.saved_model(model, text_encoder)
     if is_pool(study):
         other: dict[str, object] = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
-        other |= {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
+        other |= {"capacity": capacity, "at_most_asked": at_most_asked, "budget": budget}
         other |= {"engine": engine, "workers": workers, "address": address}
         refuse(other | {"cost_matrix": cost_matrix, "rename": rename})
         evaluate_pool(
             study,
             table,
-            fees=paid,
+            fees=terms.fees,
             error_cost=error_cost,
             absent=absent or [],
             blank=blank or (),
@@ -89,14 +88,8 @@ def evaluate(
         against=against or [],
         all_rows_new=all_rows_new,
         ask=ask or "one",
-        fees=paid,
-        error_cost=error_cost,
-        cost_matrix=cost_matrix,
-        absent=absent or [],
+        terms=terms,
         by=opt.split_names(by) or (),
-        capacity=opt.capacity_of(capacity),
-        defer_at_most=defer_at_most,
-        budget=budget,
         random_state=seed,
     )
     if as_json:

@@ -206,7 +206,7 @@ def fit(
     only_deep = [*(name for name, value in deep.items() if value is not None), *(["onnx"] if onnx else [])]
     _check_choices(choices, only_deep, pictures=image_column is not None)
     check_test_share(test_share, split=split)
-    paid, replaced = opt.fees_of(fee, fees), writable(out)
+    terms, replaced = opt.terms_of(given), writable(out)
     columns: dict[str, Any] = {"label": label, "key": key, "text": text or (), "features": opt.split_names(features)}
     log: dict[str, Any] = {"answers": answers, "item": item, "annotator": expert, "answer": answer}
     log |= {"format": file_format, "control": control, "rename": rename, "blank": blank or ()}
@@ -222,8 +222,7 @@ def fit(
         **pictures,
     )
     study = Study(cases, groups=group, time=time, split=split, test_share=test_share, random_state=seed)
-    money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
-    _learn(study, **choices, **money, progress=sys.stderr.isatty() and not as_json)
+    _learn(study, **choices, terms=terms, progress=sys.stderr.isatty() and not as_json)
     study.save(out, onnx=onnx, forget_rows=forget_rows)
     study.notes += replaced
     _show(study, as_json=as_json)

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from defero.core.errors import Argument
+    from defero.decide.terms import Terms
     from defero.study import Study
 
 Label = Annotated[str | None, typer.Option(help="Column of the true labels.")]
@@ -83,7 +84,7 @@ Capacity = Annotated[
         "stands for everybody who is not named. Repeat for several experts."
     ),
 ]
-DeferAtMost = Annotated[
+AtMostAsked = Annotated[
     float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
 ]
 Budget = Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")]
@@ -228,7 +229,7 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
 
     fees: dict[str, float | str] = {}
     if file is not None:
-        from defero.study.money.given import read_fees
+        from defero.study.money import read_fees
 
         fees.update(read_fees(file))
     named: set[str] = set()
@@ -247,6 +248,15 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         except ValueError:
             raise InputError(f"{entry}: {_fee_remedy(name, fee, equals=bool(equals))}", argument="fees") from None
     return fees or None
+
+
+def terms_of(options: dict[str, Any]) -> "Terms":
+    """Return the terms among all options of a command, which are its `locals()` at the start."""
+    from defero.decide.terms import Terms
+
+    said = {name: options.get(name) for name in ("error_cost", "cost_matrix", "budget", "at_most_asked")}
+    fees, capacity = fees_of(options["fee"], options["fees"]), capacity_of(options.get("capacity"))
+    return Terms(fees=fees, capacity=capacity, absent=options.get("absent") or (), **said)
 
 
 def _fee_remedy(name: str, fee: str, *, equals: bool) -> str:

@@ -50,29 +50,27 @@ def report(
 
     defero report model new_cases.csv --out report.html
     """
-    words = opt.reading(locals())
+    words, terms = opt.reading(locals()), opt.terms_of(locals())
     from defero.study.judging.page import check_page, write_page
 
     check_page(out, model=model, tables=(table, answers))
-    study, paid, columns = opt.saved_model(model, text_encoder), opt.fees_of(fee, fees), opt.split_names(by) or ()
+    study = opt.saved_model(model, text_encoder)
     if is_pool(study):
         other = {"label": label, "answers": answers, "ask": ask, "by": by, "cost_matrix": cost_matrix}
         refuse(other | {"rename": rename})
-        terms: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "absent": absent or [], "blank": blank or ()}
-        report_pool(study, table, out, all_rows_new=all_rows_new, as_json=as_json, **terms)
+        paid = {"fees": terms.fees, "error_cost": error_cost, "absent": absent or [], "blank": blank or ()}
+        report_pool(study, table, out, all_rows_new=all_rows_new, as_json=as_json, **paid)
         return
-    money: dict[str, Any] = {"fees": paid, "error_cost": error_cost, "cost_matrix": cost_matrix}
     judged = study.evaluate(
         study.read(table, **words),
         all_rows_new=all_rows_new,
         ask=ask or "one",
-        absent=absent or [],
-        by=columns,
+        terms=terms,
+        by=opt.split_names(by) or (),
         random_state=seed,
-        **money,
     )
     words |= {"text_encoder": text_encoder, "ask": ask, "absent": absent, "by": by, "all_rows_new": all_rows_new}
-    words |= money
+    words |= {"fees": terms.fees, "error_cost": error_cost, "cost_matrix": cost_matrix}
     command = _command(model, table, out=out, words=words, seed=seed)
     write_page(judged, out, command=command, spell=opt.spelling("report"))
     if as_json:

@@ -53,7 +53,7 @@ def route(
         ),
     ] = "flag",
     capacity: opt.Capacity = None,
-    defer_at_most: opt.DeferAtMost = None,
+    at_most_asked: opt.AtMostAsked = None,
     budget: opt.Budget = None,
     quality_floor: Annotated[
         float | None,
@@ -64,7 +64,7 @@ def route(
         typer.Option(
             help="Log of the answers so far, one per row: columns for the case, the expert and the answer. Each case "
             "gets its next question or its final label. A later answer of the same person wins. The answers so far "
-            "count toward --capacity, --defer-at-most and --budget."
+            "count toward --capacity, --at-most-asked and --budget."
         ),
     ] = None,
     item: opt.Item = None,
@@ -93,34 +93,30 @@ def route(
     """
     from defero.core.errors import InputError
 
-    study = opt.saved_model(model, text_encoder)
-    terms: dict[str, Any] = {"key": key, "fees": opt.fees_of(fee, fees), "error_cost": error_cost}
-    terms |= {"absent": absent or [], "bad_rows": bad_rows or "stop"}
+    terms, study = opt.terms_of(locals()), opt.saved_model(model, text_encoder)
+    options: dict[str, Any] = {"key": key, "bad_rows": bad_rows or "stop"}
     progress = _show_progress if sys.stderr.isatty() and not as_json else None
     if is_pool(study):
         other = {"cost_matrix": cost_matrix, "uncertainty": uncertainty, "answers": answers, "control": control}
-        refuse(other | {"defer_at_most": defer_at_most, "rename": rename, "ask": ask})
-        terms |= {"budget": budget, "floor": quality_floor, "capacity": opt.capacity_of(capacity)}
-        terms |= {"blank": blank or ()}
-        route_pool(study, table, out, **terms, progress=progress, as_json=as_json)
+        refuse(other | {"at_most_asked": at_most_asked, "rename": rename, "ask": ask})
+        options |= {"fees": terms.fees, "error_cost": error_cost, "absent": absent or [], "budget": budget}
+        options |= {"floor": quality_floor, "capacity": terms.capacity, "blank": blank or ()}
+        route_pool(study, table, out, **options, progress=progress, as_json=as_json)
         return
     if quality_floor is not None:
         raise InputError(": is for pools, made with --scores; leave it out.", argument="floor")
-    terms |= {"cost_matrix": cost_matrix, "ask": ask, "uncertainty": uncertainty, "unusual": unusual}
+    options |= {"terms": terms, "ask": ask, "uncertainty": uncertainty, "unusual": unusual}
     to_folder = table.is_dir() and (out.is_dir() or not out.suffix)
     if to_folder or any(one is not None for one in (engine, workers, address)):
-        whole: dict[str, Any] = {"capacity": capacity, "defer_at_most": defer_at_most, "budget": budget}
-        whole |= {"answers": answers, "format": file_format, "control": control, "images": images}
-        whole |= {"rename": rename}
-        terms |= {name: value for name, value in whole.items() if value is not None}
-        terms |= {"blank": tuple(blank or ())}
+        whole = {"answers": answers, "format": file_format, "control": control, "images": images, "rename": rename}
+        options |= {name: value for name, value in whole.items() if value is not None}
+        options |= {"blank": tuple(blank or ())}
         where: dict[str, Any] = {"engine": engine or "local", "workers": workers, "address": address}
-        _show_folder(study.route_folder(table, out, **where, **terms), as_json=as_json)
+        _show_folder(study.route_folder(table, out, **where, **options), as_json=as_json)
         return
-    terms |= {"capacity": opt.capacity_of(capacity), "defer_at_most": defer_at_most, "budget": budget}
-    terms |= {"answers": answers, "item": item, "annotator": expert, "answer": answer}
-    terms |= {"format": file_format, "control": control, "images": images, "rename": rename, "blank": blank or ()}
-    routing = study.route(table, out, **terms, progress=progress)
+    options |= {"answers": answers, "item": item, "annotator": expert, "answer": answer}
+    options |= {"format": file_format, "control": control, "images": images, "rename": rename, "blank": blank or ()}
+    routing = study.route(table, out, **options, progress=progress)
     if as_json:
         emit(routing.to_dict())
         return

@@ -1,7 +1,6 @@
 from defero.core.results import Assignment as Assignment
 from defero.core.results import InTurn as InTurn
 from defero.core.results import Steps as Steps
-from defero.decide.asking import DEFAULT_FEE as DEFAULT_FEE
 from defero.decide.asking import ask_in_turn as ask_in_turn
 from defero.decide.asking import next_step as next_step
 from defero.decide.assigning.assign import assign as assign
@@ -11,3 +10,5 @@ from defero.decide.rules import AskBelowThreshold as AskBelowThreshold
 from defero.decide.rules import MostLikelyRight as MostLikelyRight
 from defero.decide.rules import NeverAsk as NeverAsk
 from defero.decide.rules import Rule as Rule
+from defero.decide.terms import DEFAULT_FEE as DEFAULT_FEE
+from defero.decide.terms import Terms as Terms

@@ -9,23 +9,19 @@ from defero.core.checks.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    availability,
     class_probabilities,
-    fee_matrix,
     names,
-    price_matrix,
     whole_number,
 )
 from defero.core.checks.experts import answers_and_model
-from defero.core.labels import MISSING, named
+from defero.core.labels import MISSING, Labels, named
 from defero.core.posterior import EPS, AnswerLaw, ClassSkill, at, first_best
 from defero.core.results import MODEL, InTurn, Steps
 from defero.core.scores import softmax
 from defero.decide.costs import ErrorCosts, after_one_answer
 from defero.decide.look_ahead import costs_to_go, n_candidates
+from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
 
-DEFAULT_FEE = 0.01
-"""Fee of a question where none is given, in units of the dearest error: free questions are asked without end."""
 _NOTHING = 1e-12
 """A gain below this is rounding, not a reason to ask."""
 _TIE = 1e-9
@@ -37,11 +33,7 @@ def next_step(
     expert_proba: ArrayLike,
     *,
     answers: ArrayLike | None = None,
-    fees: ArrayLike | None = None,
-    prices: ArrayLike | None = None,
-    error_cost: float = 1.0,
-    cost_matrix: ArrayLike | None = None,
-    available: ArrayLike | None = None,
+    terms: Terms | TeamTerms | None = None,
     skill: ClassSkill | None = None,
     discount: ArrayLike | None = None,
     classes: ArrayLike | None = None,
@@ -64,16 +56,9 @@ def next_step(
         P(expert j is right | x).
     answers : (n, J) int, optional
         Class numbers heard so far, -1 where none.
-    fees : (J,) or (n, J), optional
-        What a question costs, in the unit of the costs. By default 0.01 of the dearest error.
-    prices : (J,) or (n, J), optional
-        Added to the fees, for example where somebody's time is scarce. May be negative.
-    error_cost : float
-        What any error costs; ignored where `cost_matrix` is given.
-    cost_matrix : (K, K), optional
-        What it costs to answer a (column) where the truth is k (row).
-    available : (J,) or (n, J) bool, optional
-        Who can be asked; those who have answered are not asked again.
+    terms : Terms, optional
+        Fees (by default 0.01 of the dearest error), prices, costs of errors, and who is there; those who have answered
+        are not asked again.
     skill : ClassSkill, optional
         P(m | y, x) by item and class, used in place of expert_proba.
     discount : (J,), optional
@@ -99,24 +84,25 @@ def next_step(
     if answers is None:
         answers = np.full((len(model), n_experts), MISSING)
     answer_idx, model = answers_and_model(answers, model)
-    heard = answer_idx != MISSING
+    heard, labels = answer_idx != MISSING, _class_labels(classes, model)
+    who = names("expert_names", expert_names, count=answer_idx.shape[1])
     law = _law(expert_proba, answer_idx, model, skill=skill, discount=discount, eps=eps)
     law = replace(law, n_heard=heard.sum(axis=1))
-    terms = _Terms.of(law, fees, prices, ErrorCosts.of(cost_matrix, n_classes=law.n_classes, error_cost=error_cost))
-    can = availability(available, n_items=len(model), n_experts=answer_idx.shape[1]) & ~heard
+    own = checked(terms, who, labels, unused=LIMITS)
+    charged = _Charged.of(law, own)
     log_belief = np.log(np.clip(model, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
-    ask, now, cost = terms.best(softmax(log_belief), np.arange(len(model)), can, most_questions=answer_idx.shape[1])
-    label_idx, belief = _label(log_belief, model, heard, terms.costs)
-    who, n_classes = names("expert_names", expert_names, count=n_experts), model.shape[1]
+    can = own.can_ask(len(model)) & ~heard
+    ask, now, cost = charged.best(softmax(log_belief), np.arange(len(model)), can, most_questions=answer_idx.shape[1])
+    label_idx, belief = _label(log_belief, model, heard, own.costs)
     return Steps(
         ask,
         who,
-        named(label_idx, classes, n_classes=n_classes),
+        labels[label_idx],
         at(belief, label_idx),
         now,
         cost,
         answer_idx=answer_idx,
-        class_names=tuple(map(str, named(np.arange(n_classes), classes, n_classes=n_classes).tolist())),
+        class_names=tuple(map(str, labels.tolist())),
     )
 
 
@@ -125,9 +111,7 @@ def next_gains(
     expert_proba: FloatArray,
     answer_idx: IntArray,
     *,
-    fees: ArrayLike | None,
-    costs: ErrorCosts,
-    available: BoolArray,
+    terms: TeamTerms,
     skill: ClassSkill | None = None,
     discount: ArrayLike | None = None,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -144,16 +128,16 @@ def next_gains(
     label_idx : (n,)
         The label then.
     """
-    heard = answer_idx != MISSING
+    heard, costs = answer_idx != MISSING, terms.costs
     law = _law(expert_proba, answer_idx, class_proba, skill=skill, discount=discount, eps=EPS)
     law = replace(law, n_heard=heard.sum(axis=1))
-    terms, can = _Terms.of(law, fees, None, costs), available & ~heard
+    charged, can = _Charged.of(law, terms), terms.can_ask(len(heard)) & ~heard
     log_belief = np.log(np.clip(class_proba, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
     belief, now = softmax(log_belief), costs.least(softmax(log_belief))
     gain = np.full(can.shape, -np.inf)
     rows = np.flatnonzero(can.any(axis=1))
     if len(rows):
-        total, _ = terms.totals(belief[rows], rows, can[rows], most_questions=can.shape[1])
+        total, _ = charged.totals(belief[rows], rows, can[rows], most_questions=can.shape[1])
         gain[rows] = np.where(can[rows], now[rows, None] - total, -np.inf)
     return gain, now, _label(log_belief, class_proba, heard, costs)[0]
 
@@ -163,11 +147,7 @@ def ask_in_turn(
     expert_proba: ArrayLike,
     class_proba: ArrayLike,
     *,
-    fees: ArrayLike | None = None,
-    prices: ArrayLike | None = None,
-    error_cost: float = 1.0,
-    cost_matrix: ArrayLike | None = None,
-    available: ArrayLike | None = None,
+    terms: Terms | TeamTerms | None = None,
     skill: ClassSkill | None = None,
     discount: ArrayLike | None = None,
     max_questions: int | None = None,
@@ -180,7 +160,7 @@ def ask_in_turn(
     ----------
     answers : (n, J) int
         Recorded class numbers, -1 where missing: only experts whose answer is recorded can be asked.
-    expert_proba, class_proba, fees, prices, error_cost, cost_matrix, available, skill, discount, classes, eps
+    expert_proba, class_proba, terms, skill, discount, classes, eps
         As in `next_step`.
     max_questions : int, optional
         At most so many questions per case.
@@ -193,15 +173,17 @@ def ask_in_turn(
 
     Examples
     --------
-    >>> panel = ask_in_turn([[0, 1], [0, 1]], [0.9, 0.8], [[0.5, 0.5], [0.95, 0.05]], fees=[0.02, 0.02])
+    >>> terms = Terms(fees=[0.02, 0.02])
+    >>> panel = ask_in_turn([[0, 1], [0, 1]], [0.9, 0.8], [[0.5, 0.5], [0.95, 0.05]], terms=terms)
     >>> panel.label.tolist(), panel.n_asked.tolist(), panel.confidence.round(3).tolist()
     ([0, 0], [1, 0], [0.9, 0.95])
     """
     answer_idx, model = answers_and_model(answers, class_proba)
-    (n_items, n_experts), n_classes = answer_idx.shape, model.shape[1]
+    (n_items, n_experts), labels = answer_idx.shape, _class_labels(classes, model)
     law = _law(expert_proba, answer_idx, model, skill=skill, discount=discount, eps=eps)
-    terms = _Terms.of(law, fees, prices, ErrorCosts.of(cost_matrix, n_classes=law.n_classes, error_cost=error_cost))
-    askable = availability(available, n_items=n_items, n_experts=n_experts) & (answer_idx != MISSING)
+    own = checked(terms, names("expert_names", None, count=n_experts), labels, unused=LIMITS)
+    charged = _Charged.of(law, own)
+    askable = own.can_ask(n_items) & (answer_idx != MISSING)
     most = n_experts if max_questions is None else min(whole_number("max_questions", max_questions, least=0), n_experts)
     heard = np.zeros(answer_idx.shape, dtype=np.bool_)
     log_prior = np.log(np.clip(model, law.eps, 1 - law.eps))
@@ -209,8 +191,8 @@ def ask_in_turn(
     open_idx = np.arange(n_items)
     for asked in range(most):
         can = askable[open_idx] & ~heard[open_idx]
-        terms = replace(terms, law=replace(law, n_heard=np.full(n_items, asked)))
-        ask, _, _ = terms.best(softmax(log_belief[open_idx]), open_idx, can, most_questions=most - asked)
+        charged = replace(charged, law=replace(law, n_heard=np.full(n_items, asked)))
+        ask, _, _ = charged.best(softmax(log_belief[open_idx]), open_idx, can, most_questions=most - asked)
         # Where nothing is worth asking now, nothing changes: the case is closed for good.
         open_idx, expert = open_idx[ask != MODEL], ask[ask != MODEL]
         if not len(open_idx):
@@ -218,14 +200,20 @@ def ask_in_turn(
         heard[open_idx, expert] = True
         evidence = law.evidence(answer_idx[open_idx], heard[open_idx], item_idx=open_idx)
         log_belief[open_idx] = log_prior[open_idx] + evidence
-    label_idx, belief = _label(log_belief, model, heard, terms.costs)
+    label_idx, belief = _label(log_belief, model, heard, own.costs)
     return InTurn(
-        named(label_idx, classes, n_classes=n_classes),
+        labels[label_idx],
         at(belief, label_idx),
         heard,
-        fees=np.where(heard, terms.fees, 0.0).sum(axis=1),
-        expected_cost=at(terms.costs.of_labels(belief), label_idx),
+        fees=np.where(heard, charged.fees, 0.0).sum(axis=1),
+        expected_cost=at(own.costs.of_labels(belief), label_idx),
     )
+
+
+def _class_labels(classes: ArrayLike | None, model: FloatArray) -> Labels:
+    """Return the labels' own values, (K,)."""
+    n_classes = model.shape[1]
+    return named(np.arange(n_classes), classes, n_classes=n_classes)
 
 
 def _law(
@@ -250,7 +238,7 @@ def _law(
 
 
 @dataclass(frozen=True, eq=False)
-class _Terms:
+class _Charged:
     """What experts answer, what they cost, (n, J), and what errors cost."""
 
     law: AnswerLaw
@@ -260,12 +248,9 @@ class _Terms:
     costs: ErrorCosts
 
     @classmethod
-    def of(cls, law: AnswerLaw, fees: ArrayLike | None, prices: ArrayLike | None, costs: ErrorCosts) -> "_Terms":
-        n_items, n_experts = law.expert_proba.shape
-        own = np.full(n_experts, DEFAULT_FEE * costs.largest) if fees is None else fees
-        fee = fee_matrix(own, n_items=n_items, n_experts=n_experts)
-        extra = price_matrix("prices", prices, n_items=n_items, n_experts=n_experts)
-        return cls(law, fee, fee + extra, costs)
+    def of(cls, law: AnswerLaw, terms: TeamTerms) -> "_Charged":
+        fee = terms.charged(len(law.expert_proba))
+        return cls(law, fee, fee if terms.prices is None else fee + terms.prices, terms.costs)
 
     def best(
         self, belief: FloatArray, item_idx: IntArray, can: BoolArray, *, most_questions: int

@@ -128,6 +128,11 @@ class ErrorCosts:
         """The dearest error."""
         return float(self.matrix.max(initial=0.0))
 
+    def of_answers(self, label_idx: IntArray, true_idx: IntArray) -> FloatArray:
+        """Return what labels cost, (n,), by the true classes."""
+        cost: FloatArray = self.matrix[true_idx, label_idx]
+        return cost
+
     def of_labels(self, weights: FloatArray) -> FloatArray:
         """Return what each answer costs, (..., K), by the weights (..., K) of the classes."""
         if self.symmetric:

@@ -12,7 +12,7 @@ from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels
 from defero.core.wording import money
 from defero.decide.assigning.assign import assign
-from defero.decide.assigning.limits import Capacity
+from defero.decide.terms import Capacity, Terms
 from defero.pools.frontier import NOBODY, choices_at, frontier_steps, steps_within
 
 
@@ -156,7 +156,8 @@ def by_capacity(
     least = float(known.min()) if known.size else 0.0
     gain = np.where(can, value - least + (score.shape[1] + 1) * max(spread, 1e-9), -np.inf)
     fees = None if budget is None else np.nan_to_num(price)
-    batch = assign(gain, capacity=capacity, budget=budget, fees=fees, expert_names=expert_names)
+    limits = Terms(capacity=capacity, budget=budget, fees=fees)
+    batch = assign(gain, terms=limits, expert_names=expert_names)
     return Chosen(np.asarray(batch.expert), f"{rule_of(trade_off)}, within the members' limits", trade_off)
 
 

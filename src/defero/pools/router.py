@@ -16,7 +16,7 @@ from defero.core.errors import Argument, InputError, ModelFolderError
 from defero.core.wording import join_names
 from defero.data.fingerprint import row_fingerprints
 from defero.data.model_folder import MANIFEST, files_of, fitted_of, read_folder, write_folder
-from defero.decide.assigning.limits import Capacity
+from defero.decide.terms import Capacity
 from defero.pools.cascade import CascadeStep, Marking, cascade_step, check_marks, heard_marks
 from defero.pools.choosing import Chosen, RouteRule, by_budget, by_capacity, by_floor, by_product, by_trade_off, rule_of
 from defero.pools.curve import PoolCurve, pool_curve

@@ -13,6 +13,7 @@ from defero.data.answers.spellings import alike_expert_notes, alike_experts
 from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.read import Table
+from defero.decide.terms import Terms
 from defero.study.fitting.choices import ALPHA, TARGET
 from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, rows_are_checked, with_groups_of
 from defero.study.team_cases import Reading, read_for_team
@@ -177,9 +178,11 @@ def with_new_panels(
         rows.answers,
         alpha=ALPHA if panel is None else panel.predictor.alpha,
         target=TARGET if panel is None else panel.predictor.target,
-        fees=None if panel is None or panel.fees is None else [*panel.fees, 0.0],
-        cost_matrix=None if panel is None else panel.cost_matrix,
-        available=None if panel is None or panel.available is None else [*panel.available, True],
+        terms=Terms(
+            fees=None if panel is None or panel.fees is None else [*panel.fees, 0.0],
+            cost_matrix=None if panel is None else panel.cost_matrix,
+            available=None if panel is None or panel.available is None else [*panel.available, True],
+        ),
         disjoint=True,
     )
     n_seen = int((~unseen).sum())

@@ -1,6 +1,6 @@
 """Study: from past cases to a team that is fitted, calibrated, conformalized, tested, saved and used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -12,18 +12,17 @@ from defero.core.errors import InputError
 from defero.core.wording import join_names
 from defero.data.cases import Cases
 from defero.data.recipes.text_encoder import Encoder
-from defero.study.absent import available_without
+from defero.decide.terms import LIMITS, Terms, check_terms
 from defero.study.engines import engine_by_name
 from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
 from defero.study.fitting.parts import check_cases, check_seed, check_test_share, checked_parts
 from defero.study.judging.evaluation import Evaluation, other_terms
-from defero.study.money.given import Fees, Money
+from defero.study.money import on_cases, terms_of_study, with_files
 from defero.study.routing.by_file import FILE_OPTIONS, FolderRouting, route_folder
 from defero.study.team import TeamAtWork
 from defero.team import Team, try_out
-from defero.team.judge import terms_of
 from defero.team.rows import Fingerprints
 
 if TYPE_CHECKING:
@@ -120,9 +119,7 @@ class Study(Preformatted, TeamAtWork):
         answer_weights: str | None = None,
         alpha: float = ALPHA,
         target: str = TARGET,
-        fees: Fees | None = None,
-        error_cost: float | None = None,
-        cost_matrix: Any = None,
+        terms: Terms | None = None,
         recipe: "Recipe | None" = None,
         checkpoints: str | None = None,
         progress: bool = False,
@@ -137,13 +134,8 @@ class Study(Preformatted, TeamAtWork):
             How often a panel may break its promise.
         target : "any-correct", "all-correct" or "missed-share"
             What a panel promises.
-        fees : number, {name: fee}, (J,) or path, optional
-            What a question to each expert costs, in a unit of money that you choose; the name "all" stands for
-            everybody who is not named. A file has the columns expert and fee.
-        error_cost : float, optional
-            What an error costs, in the same unit; 1 by default.
-        cost_matrix : (K, K), DataFrame or path, optional
-            What each decision (column) costs for each true class (row), in place of `error_cost`.
+        terms : Terms, optional
+            What questions to the experts and errors cost: the panels' promise is for these fees and costs.
         recipe, checkpoints
             Settings of the training, and a folder for a deep net's checkpoint, as in `DeferralClassifier`.
         progress : bool
@@ -166,12 +158,12 @@ class Study(Preformatted, TeamAtWork):
             checkpoints=checkpoints,
         )
         table = self._own_cases("fit").table
-        money = Money(fees, error_cost, cost_matrix).of_team(table.expert_names, table.classes)
+        said = with_files(check_terms(terms, unused=("absent", "available", "prices", *LIMITS)), table.classes)
         self.team, self.notes = fit_team(
             self._own_cases("fit"),
             self.parts,
             choices,
-            money=money,
+            terms=said.of(table.expert_names, table.classes),
             random_state=self.random_state,
             progress=progress,
         )
@@ -201,10 +193,10 @@ class Study(Preformatted, TeamAtWork):
             Where the files are routed: "local" (one process, or a pool of `workers`) or "ray" (a cluster at `address`,
             or one on this machine).
         **options
-            key, fees, error_cost, cost_matrix, absent, ask, uncertainty, unusual, bad_rows and blank, as in `route`.
-            Limits and answers so far are about all cases together: call `route` with them.
+            key, terms, ask, uncertainty, unusual, bad_rows and blank, as in `route`. Limits and answers so far are
+            about all cases together: call `route` with them.
         """
-        for name in options:
+        for name in (*options, *check_terms(options.get("terms")).given()):
             if name not in FILE_OPTIONS:
                 raise InputError(
                     ": several workers decide each file on its own; leave it out, or route the folder to one file.",
@@ -267,9 +259,9 @@ class Study(Preformatted, TeamAtWork):
             raise InputError(f"{method}: tells what fit did, but this study has not fitted its team; call fit first.")
         return self._choices
 
-    def _evaluate_test(self, *, ask: str, money: Money, absent: Sequence[str], random_state: int) -> Evaluation:
+    def _evaluate_test(self, *, ask: str, terms: Terms | None, random_state: int) -> Evaluation:
         if self.cases is None:
-            return super()._evaluate_test(ask=ask, money=money, absent=absent, random_state=random_state)
+            return super()._evaluate_test(ask=ask, terms=terms, random_state=random_state)
         team, cases, test = self._ready(), self.cases, self.parts[3]
         if set(team.expert_names) != set(test.expert_names):
             raise InputError(
@@ -277,9 +269,8 @@ class Study(Preformatted, TeamAtWork):
                 f"{join_names(test.expert_names)}; pass a table with the answers of all.",
                 argument="table",
             )
-        own = money.of_team(team.expert_names, team.classes, before=terms_of(team))
         rows = cases.frame.loc[test.features.index]
-        terms = own.on(rows, source=cases.source, first_row=cases.first_row)
+        own = on_cases(terms_of_study(terms, team), rows, source=cases.source, first_row=cases.first_row)
         return Evaluation(
             model=self.name,
             table=cases.source,
@@ -296,13 +287,11 @@ class Study(Preformatted, TeamAtWork):
                 test.answers,
                 disjoint=team.seen is self._seen,
                 ask=ask,
-                terms=terms,
-                available=available_without(absent, team.expert_names),
+                terms=own,
             ),
-            terms=terms,
+            terms=own,
             columns=rows,
-            absent=tuple(absent),
             random_state=random_state,
             majority=cases.majority_sentence(),
-            notes=(*other_terms(team, terms, absent), *own.notes),
+            notes=(*other_terms(team, own), *own.notes()),
         )

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from defero.core.errors import InputError
 from defero.data.table_spec import SaidAgain
 from defero.data.tables.read import Table
+from defero.decide.terms import LIMITS, Terms, check_terms
 from defero.study.engines import named_engine
 from defero.study.judging.comparison import compare_teams, load_rival
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
@@ -17,10 +18,8 @@ from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.groups import group_tables
 from defero.study.judging.page import check_page, write_page
 from defero.study.judging.within_limits import within_limits
-from defero.study.money.given import Fees, Money
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing.decisions import Routing
-from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading, TeamCases, as_written, read_for_team
 from defero.team import Team
@@ -80,14 +79,8 @@ class TeamAtWork:
         against: Sequence[str | PathLike[str]] = (),
         all_rows_new: bool = False,
         ask: str = "one",
-        fees: Fees | None = None,
-        error_cost: float | None = None,
-        cost_matrix: Any = None,
-        absent: Sequence[str] = (),
+        terms: Terms | None = None,
         by: Sequence[str] = (),
-        capacity: Mapping[str, Any] | None = None,
-        defer_at_most: float | None = None,
-        budget: float | None = None,
         bad_rows: str | None = None,
         most_cases: int | None = None,
         engine: str | None = None,
@@ -109,20 +102,12 @@ class TeamAtWork:
         ask : "one", "sequential" or "panel"
             How a case is settled, for the team's figures: one expert, whose answer is final; one after the other, as
             long as a question is worth its fee; a panel at once. All ways are in `record.ways`, whatever is chosen.
-        fees : number, {name: fee}, (J,) or path, optional
-            What a question costs. A fee is a number, or "@column" for a price for each case; the name "all" stands for
-            everybody who is not named. A file has the columns expert and fee. By default as in `fit`.
-        error_cost : float, optional
-            What an error costs, in the unit of the fees; by default as in `fit`, else 1.
-        cost_matrix : (K, K), DataFrame or path, optional
-            What each decision (column) costs for each true class (row), in place of `error_cost`.
-        absent : names
-            Experts who cannot be asked.
+        terms : Terms, optional
+            What questions and errors cost, by default as in `fit`; who is absent; and limits for all judged cases
+            together: `limited` has the team under them. Only experts who answered a case can be asked about it, so
+            that fewest questions may be out of reach. Fees may be "@column" for a price for each case.
         by : names
             Up to five columns of the table: `groups` has load, accuracy and recall by their values.
-        capacity, defer_at_most, budget : optional
-            Limits for all judged cases together, as in `route`: `limited` has the team under them. Only experts who
-            answered a case can be asked about it, so that fewest questions may be out of reach.
         bad_rows : "stop" or "skip", optional
             What to do where rows of the table cannot be used. "stop", the default: the error names all of them.
             "skip": the good rows are judged, and <table>.bad-rows.csv lists the others.
@@ -136,13 +121,12 @@ class TeamAtWork:
             Of the intervals that are drawn.
         """
         self._ready()
-        limits = FileLimits(capacity, defer_at_most, budget)
-        money = Money(fees, error_cost, cost_matrix)
+        check_terms(terms, unused=("available", "prices"))
         if table is None:
             if against:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
-            judged = self._evaluate_test(ask=ask, money=money, absent=absent, random_state=random_state)
-            return replace(judged, groups=group_tables(judged, by), limited=within_limits(judged, limits))
+            judged = self._evaluate_test(ask=ask, terms=terms, random_state=random_state)
+            return replace(judged, groups=group_tables(judged, by), limited=within_limits(judged))
         where: dict[str, Any] = {"engine": engine, "workers": workers, "address": address}
         read = (
             table
@@ -154,17 +138,16 @@ class TeamAtWork:
             model=self.name,
             all_rows_new=all_rows_new,
             ask=ask,
-            money=money,
-            absent=absent,
+            terms=terms,
             random_state=random_state,
         )
         notes = (*judged.notes, *rows_are_checked(read.team, all_rows_new=all_rows_new))
-        judged = replace(judged, notes=notes, groups=group_tables(judged, by), limited=within_limits(judged, limits))
+        judged = replace(judged, notes=notes, groups=group_tables(judged, by), limited=within_limits(judged))
         if not against:
             return judged
         others = [str(other) for other in against]
         load = partial(load_rival, beside=read.team)
-        rivals = compare_teams(judged, read.reading, others, load=load, all_rows_new=all_rows_new, money=money)
+        rivals = compare_teams(judged, read.reading, others, load=load, all_rows_new=all_rows_new, terms=terms)
         return replace(judged, against=rivals)
 
     def report(
@@ -174,10 +157,7 @@ class TeamAtWork:
         *,
         all_rows_new: bool = False,
         ask: str = "one",
-        fees: Fees | None = None,
-        error_cost: float | None = None,
-        cost_matrix: Any = None,
-        absent: Sequence[str] = (),
+        terms: Terms | None = None,
         by: Sequence[str] = (),
         bad_rows: str | None = None,
         most_cases: int | None = None,
@@ -189,9 +169,10 @@ class TeamAtWork:
         ----------
         out : path
             A name that ends in .html.
-        table, all_rows_new, ask, fees, error_cost, cost_matrix, absent, by, bad_rows, most_cases, random_state
-            As in `evaluate`; the page shows the groups of `by`.
+        table, all_rows_new, ask, terms, by, bad_rows, most_cases, random_state
+            As in `evaluate`, without limits; the page shows the groups of `by`.
         """
+        said = check_terms(terms, unused=LIMITS).given()
         page, saved = Path(out), Path(self.name).is_dir()
         given = table.reading.given if isinstance(table, TeamCases) else (table,)
         check_page(page, model=Path(self.name) if saved else None, tables=given)
@@ -199,10 +180,7 @@ class TeamAtWork:
             table,
             all_rows_new=all_rows_new,
             ask=ask,
-            fees=fees,
-            error_cost=error_cost,
-            cost_matrix=cost_matrix,
-            absent=absent,
+            terms=terms,
             by=by,
             bad_rows=bad_rows,
             most_cases=most_cases,
@@ -210,14 +188,9 @@ class TeamAtWork:
         )
         study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
         arguments = [repr(str(out)), *([] if table is None else [as_written(table)])]
-        more = {"fees": fees, "error_cost": error_cost, "cost_matrix": cost_matrix}
-        more |= {"absent": tuple(absent) or None, "by": tuple(by) or None, "bad_rows": bad_rows}
-        more |= {"most_cases": most_cases}
-        arguments += [
-            f"{name}={value!r}" if isinstance(value, str | float | int | dict | tuple) else f"{name}={name}"
-            for name, value in more.items()
-            if value is not None
-        ]
+        arguments += [f"terms=Terms({_written(said)})"] if said else []
+        more = {"by": tuple(by) or None, "bad_rows": bad_rows, "most_cases": most_cases}
+        arguments += [_written({name: value}) for name, value in more.items() if value is not None]
         write_page(judged, page, command=f"{study}.report({', '.join(arguments)})")
         return judged
 
@@ -226,16 +199,10 @@ class TeamAtWork:
         table: Table,
         out: str | PathLike[str] | None = None,
         *,
-        fees: Fees | None = None,
-        error_cost: float | None = None,
-        cost_matrix: Any = None,
-        absent: Sequence[str] = (),
+        terms: Terms | None = None,
         ask: str | None = None,
         uncertainty: bool = False,
         unusual: str = "flag",
-        capacity: Mapping[str, Any] | None = None,
-        defer_at_most: float | None = None,
-        budget: float | None = None,
         answers: Table | None = None,
         images: str | PathLike[str] | None = None,
         bad_rows: str = "stop",
@@ -250,10 +217,9 @@ class TeamAtWork:
             Larger than memory is fine. Columns are found by name; those that the team does not know are ignored.
         out : path, optional
             The decisions: .csv, .tsv, .jsonl (each also .gz) or .parquet; .json for tasks of Label Studio.
-        fees, error_cost, cost_matrix
-            What questions and errors cost, as in `evaluate`; by default as in `fit`.
-        absent : names
-            Experts who cannot be asked.
+        terms : Terms, optional
+            What questions and errors cost, by default as in `fit`; who is absent; and limits on the questions in the
+            whole file. Fees may be "@column" for a price for each case.
         ask : "one", "sequential" or "panel", optional
             How a case is settled. "one": one expert, whose answer is final. "sequential": the decisions have the first
             question; `answers` takes the answers, and the next decisions have the next one. "panel": all experts of the
@@ -264,12 +230,6 @@ class TeamAtWork:
         unusual : "flag" or "ask"
             The column unusual names the columns that make a case unlike those that were learned from. With "ask" such
             a case goes to the best expert who can be asked, even where the model would decide.
-        capacity : {name: most} or {name: (fewest, most)}, optional
-            Limits on the questions of each expert in the whole file; the name "all" stands for all who are not named.
-        defer_at_most : float, optional
-            Largest share of the cases that experts may be asked about.
-        budget : float, optional
-            The most that all questions may cost.
         answers : path or DataFrame, optional
             A log of the answers so far, one per row: each case gets its next question or its final label. A later
             answer of the same person to the same case wins. With limits the answers so far count toward them.
@@ -296,13 +256,11 @@ class TeamAtWork:
             reading,
             None if out is None else Path(out),
             model=self.name,
-            money=Money(fees, error_cost, cost_matrix),
-            absent=absent,
+            terms=terms,
             ask=ask,
             uncertainty=uncertainty,
             unusual=unusual,
             progress=progress,
-            limits=FileLimits(capacity, defer_at_most, budget),
             bad_rows=bad_rows,
         )
 
@@ -372,6 +330,14 @@ class TeamAtWork:
             raise InputError("no team yet: call fit first, or Study.load.")
         return self.team
 
-    def _evaluate_test(self, *, ask: str, money: Money, absent: Sequence[str], random_state: int) -> Evaluation:
+    def _evaluate_test(self, *, ask: str, terms: Terms | None, random_state: int) -> Evaluation:
         """Judge the team on the cases that were kept for the test."""
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
+
+
+def _written(options: Mapping[str, Any]) -> str:
+    """Write options as they stand in a call; a table or an array by its name."""
+    return ", ".join(
+        f"{name}={value!r}" if isinstance(value, str | float | int | dict | list | tuple) else f"{name}={name}"
+        for name, value in options.items()
+    )

@@ -1,60 +1,250 @@
-"""A team on held-out cases: the team, the model, the experts and the panels, each beside what they promised."""
+"""A team on held-out cases: every way of asking, the experts and the panels, each beside what they promised."""
 
-from typing import Any
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, one_of
-from defero.core.labels import encode_labels
-from defero.core.results import Answer
-from defero.core.trial import ASK, PanelTrial, Trial
-from defero.decide.terms import Terms
+from defero.calibration.sequences import VerdictMap, fit_verdicts
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
+from defero.core.labels import MISSING, encode_labels
+from defero.core.posterior import at
+from defero.core.results import MODEL, Answer, Decision, ExpertSets
+from defero.core.scores import Scores
+from defero.core.trial import ASK, PanelTrial, Trial, Way
+from defero.decide.rules import best_expert
+from defero.decide.terms import TeamTerms, Terms, checked
+from defero.decide.votes import VOTES, Ballot
 from defero.judge.record.team import TeamRecord, team_record
 from defero.scorers.given import ArrayScorer, FunctionScorer
-from defero.team.costs.under_terms import decide_under, model_labels
-from defero.team.panel import Panel
+from defero.team.asking import as_kept, model_answer, settle_in_turn, vote_with_skill
+from defero.team.deciding import answer_of_one, decide_scored, sets_of, vote_of_panel
+from defero.team.panel import Panel, with_decider, with_recorded
 from defero.team.rows import check_rows_known, seen_after, told_apart_by
-from defero.team.team import Team
-from defero.team.ways import Held, panel_vote, ways_of
+
+if TYPE_CHECKING:
+    from defero.team.team import Team
+
+
+SEVERAL = ("sequential", "panel", "everybody_bayes")
+"""Ways whose labels rest on the answers of several experts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Held-out cases as the ways need them.
+
+    Attributes
+    ----------
+    features : (n, d)
+    scores : Scores
+    label_idx : (n,)
+        True classes.
+    answer_idx : (n, J)
+        Recorded answers, -1 where missing.
+    terms : TeamTerms
+        What questions and errors cost, and who is there.
+    """
+
+    features: Any
+    scores: Scores
+    label_idx: IntArray
+    answer_idx: IntArray
+    terms: TeamTerms
+
+    @property
+    def present(self) -> BoolArray:
+        """(n, J): who can be asked: recorded, and there."""
+        return (self.answer_idx != MISSING) & self.terms.can_ask(len(self.answer_idx))
+
+    @property
+    def terms_present(self) -> TeamTerms:
+        """The terms among those who are present."""
+        return self.terms.among(self.present)
+
+    @property
+    def fee(self) -> FloatArray:
+        """(n, J): what a question costs."""
+        return self.terms.charged(len(self.answer_idx))
+
+
+def ways_of(team: "Team", held: Held, decision: Decision, panel: Answer | None) -> tuple[Way, ...]:
+    """Settle held-out cases in every way; on recorded answers only experts who answered a case can be asked.
+
+    Parameters
+    ----------
+    team : Team
+    held : Held
+    decision : Decision
+        Of one expert, among those present.
+    panel : Answer, optional
+        What the panels say, where there are panels.
+
+    Returns
+    -------
+    tuple of Way
+        Ways that this team does not have are left out: in turn and Bayes where it goes by weights, which are no
+        probabilities, panels where there are none, and everything but the model without experts.
+    """
+    scores, promises = held.scores, held.scores.link != "weight"
+    model_idx, _ = model_answer(scores, held.terms)
+    answer_of = {"one": answer_of_one(team, scores, decision, held.answer_idx, held.terms)}
+    if scores.n_experts:
+        majority = VOTES.find("majority").count(_ballot(team, held))
+        answer_of["everybody_majority"] = majority
+        answer_of["best_expert"] = _best_expert(team, held)
+        if promises:
+            answer_of["sequential"] = settle_in_turn(team, held.features, scores, held.answer_idx, held.terms_present)
+            answer_of["everybody_bayes"] = _everybody_by_bayes(team, held)
+        if panel is not None:
+            answer_of["panel"] = panel
+    ways = [settled_way(team, held, name, answer) for name, answer in answer_of.items()]
+    zero = np.zeros(len(scores))
+    right = (model_idx == held.label_idx).astype(np.float64)
+    promised = _promised_of_model(scores, model_idx) if promises else None
+    errors = held.terms.costs.of_answers(model_idx, held.label_idx)
+    ways.append(Way("model", right, zero, zero, promised, model_idx, errors))
+    return (*ways, *([_random_expert(held)] if scores.n_experts else []))
+
+
+def panel_vote(team: "Team", held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
+    """Return who is deferred, the panels, and what they vote.
+
+    Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
+    """
+    features, scores = held.features, held.scores
+    decision = decide_scored(team, features, scores, held.terms)
+    among_recorded = decide_scored(team, features, scores, held.terms_present)
+    with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
+        warnings.filterwarnings("ignore", "the panel's promise does not hold")
+        sets = sets_of(team, scores, held.terms, strata=strata)
+    mask = with_recorded(with_decider(sets, decision), decision, held.present, among_recorded)
+    vote = vote_of_panel(team, features, scores, held.answer_idx, mask, held.terms, vote="bayes")
+    return decision, sets, vote
+
+
+def fit_ways(team: "Team", held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
+    """Return for every way that hears several experts how often its labels are right, on held-out cases.
+
+    `team` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
+    """
+    panel = panel_vote(team, held, strata=strata)[2]
+    decision = decide_scored(team, held.features, held.scores, held.terms_present)
+    ways = {way.name: way for way in ways_of(team, held, decision, panel)}
+    gain = ways["model"].cost - ways["sequential"].cost if "sequential" in ways else None
+    verdicts = {
+        name: fit_verdicts(way.promised, way.right, way.questions, gain if name == "sequential" else None)
+        for name, way in ways.items()
+        if name in SEVERAL and way.promised is not None and len(held.label_idx)
+    }
+    model, sequential = ways["model"], verdicts.get("sequential")
+    if sequential is not None and not sequential.asks and model.promised is not None:
+        # Nobody will be asked: how often the model is right on all cases counts, not only where it would answer alone.
+        of_model = fit_verdicts(model.promised, model.right, model.questions)
+        verdicts["sequential"] = replace(of_model, asks=False)
+    return verdicts
+
+
+def settled_way(team: "Team", held: Held, name: str, answer: Answer) -> Way:
+    """Return what a way of asking cost and kept, by its answers."""
+    promises = held.scores.link != "weight"
+    label_idx = encode_labels(answer.label, team.classes)
+    return Way(
+        name,
+        right=(label_idx == held.label_idx).astype(np.float64),
+        questions=answer.heard.sum(axis=1),
+        fees=np.where(answer.heard, held.fee, 0.0).sum(axis=1),
+        promised=answer.confidence if promises and name != "everybody_majority" else None,
+        label_idx=label_idx,
+        errors=held.terms.costs.of_answers(label_idx, held.label_idx),
+    )
+
+
+def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
+    """Return P(the model's label is right), (n,)."""
+    return np.where(model_idx == scores.class_idx, scores.model_proba, at(scores.class_proba, model_idx))
+
+
+def _ballot(team: "Team", held: Held) -> Ballot:
+    """Return the ballot of everybody who is present."""
+    scores = held.scores
+    return Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, team.classes)
+
+
+def _everybody_by_bayes(team: "Team", held: Held) -> Answer:
+    discount = None if team.panel is None else team.panel.discount
+    answer = vote_with_skill(
+        team,
+        held.features,
+        held.scores,
+        lambda rows, part, skill: VOTES.find("bayes").count(
+            Ballot(
+                held.answer_idx[rows],
+                held.present[rows],
+                part.expert_proba,
+                part.class_proba,
+                team.classes,
+                discount=discount,
+                skill=skill,
+                cost_matrix=held.terms.matrix,
+            )
+        ),
+    )
+    return as_kept(team, "everybody_bayes", answer)
+
+
+def _best_expert(team: "Team", held: Held) -> Answer:
+    """Let the expert with the highest mean P(right) answer; where they have not, the next best who has, or the model.
+
+    The order is that of the predicted probabilities: the labels of these cases are not looked at.
+    """
+    scores = held.scores
+    order = np.where(team.proven, scores.expert_proba.mean(axis=0) if len(scores) else 0.0, -1.0)
+    best, _ = best_expert(np.where(held.present & team.proven, order, -np.inf))
+    rows = np.flatnonzero(best != MODEL)
+    label_idx, promised = scores.class_idx.copy(), scores.model_proba.copy()
+    label_idx[rows] = held.answer_idx[rows, best[rows]]
+    promised[rows] = scores.expert_proba[rows, best[rows]]
+    heard_mask = np.zeros(held.present.shape, dtype=np.bool_)
+    heard_mask[rows, best[rows]] = True
+    return Answer(team.classes[label_idx], promised, heard_mask)
+
+
+def _random_expert(held: Held) -> Way:
+    """Return what is expected of an expert drawn at random among those present; the model where there is nobody."""
+    count = held.present.sum(axis=1)
+    some = count > 0
+    share = np.where(held.present, 1 / np.maximum(count, 1)[:, None], 0.0)
+    expert_right = (share * (held.answer_idx == held.label_idx[:, None])).sum(axis=1)
+    promised = (share * held.scores.expert_proba).sum(axis=1)
+    model_idx, _ = model_answer(held.scores, held.terms)
+    of_answers = held.terms.costs.matrix[held.label_idx[:, None], held.answer_idx]  # those not present weigh nothing
+    of_model = held.terms.costs.of_answers(model_idx, held.label_idx)
+    promised = np.where(some, promised, _promised_of_model(held.scores, model_idx))
+    return Way(
+        "random_expert",
+        right=np.where(some, expert_right, model_idx == held.label_idx),
+        questions=some.astype(np.float64),
+        fees=(share * held.fee).sum(axis=1),
+        errors=np.where(some, (share * of_answers).sum(axis=1), of_model),
+        promised=None if held.scores.link == "weight" else promised,
+    )
+
 
 NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
 
 
-def judge(
-    team: Team,
-    X: Any,
-    y: ArrayLike,
-    answers: object,
-    *,
-    strata: ArrayLike | None = None,
-    source: str = "X",
-    first_row: int = 0,
-    disjoint: bool = False,
-    ask: str = "one",
-    terms: Terms | None = None,
-    random_state: int = 0,
-) -> TeamRecord:
+def judge(team: "Team", X: Any, y: ArrayLike, answers: object, *, random_state: int = 0, **options: Any) -> TeamRecord:
     """Judge a team on cases whose labels and recorded answers are known.
 
-    The arguments are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
+    The options are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
     """
-    trial = try_out(
-        team,
-        X,
-        y,
-        answers,
-        strata=strata,
-        source=source,
-        first_row=first_row,
-        disjoint=disjoint,
-        ask=ask,
-        terms=terms,
-    )
-    return record_of(team, trial, random_state=random_state)
+    return record_of(team, try_out(team, X, y, answers, **options), random_state=random_state)
 
 
-def record_of(team: Team, trial: Trial, *, random_state: int = 0) -> TeamRecord:
+def record_of(team: "Team", trial: Trial, *, random_state: int = 0) -> TeamRecord:
     """Judge what `try_out` returned for this team."""
     # Somebody's own probabilities were learned from nobody knows how many answers.
     learned = not isinstance(team.scorer, ArrayScorer | FunctionScorer)
@@ -67,7 +257,7 @@ def record_of(team: Team, trial: Trial, *, random_state: int = 0) -> TeamRecord:
 
 
 def try_out(
-    team: Team,
+    team: "Team",
     X: Any,
     y: ArrayLike,
     answers: object,
@@ -77,17 +267,15 @@ def try_out(
     first_row: int = 0,
     disjoint: bool = False,
     ask: str = "one",
-    terms: Terms | None = None,
-    available: ArrayLike | None = None,
+    terms: Terms | TeamTerms | None = None,
 ) -> Trial:
     """Let a team decide cases whose labels and recorded answers are known, asking only experts who answered.
 
-    Fees and costs of errors are `terms`, by default those of `conformalize`. Experts who were absent there, and those
-    who are not `available` (J,), are not asked. Panels that were
-    calibrated inside strata are tried where `strata` is given. `source` and `first_row` are what a message calls the
-    table, and the number of its first row. Rows that an earlier stage has used are refused, unless the caller vouches
-    with `disjoint` that there are none. `ask` is the way that the team's labels are taken from: "one", "sequential" or
-    "panel"; the trial has all ways side by side.
+    Fees, costs of errors and who is there are `terms`, by default those of `conformalize`; experts who were absent
+    there are not asked either. Panels that were calibrated inside strata are tried where `strata` is given. `source`
+    and `first_row` are what a message calls the table, and the number of its first row. Rows that an earlier stage has
+    used are refused, unless the caller vouches with `disjoint` that there are none. `ask` is the way that the team's
+    labels are taken from: "one", "sequential" or "panel"; the trial has all ways side by side.
     """
     one_of("ask", ask, ASK)
     features = team.features(X, source=source, first_row=first_row)
@@ -98,10 +286,10 @@ def try_out(
         check_rows_known(team.rows_key, argument="disjoint")
     seen_after(team.seen, "judge", told_apart_by(X, team.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = team.panel
-    terms = terms_of(team) if terms is None else terms
-    present = present_experts(team, available)
-    held = Held.of(features, scores, label_idx, answer_idx, terms=terms, available=present)
-    decision = decide_under(team, features, scores, terms, available=held.present)
+    own = terms_of(team) if terms is None else checked(terms, team.expert_names, team.classes)
+    own = replace(own, available=present_experts(team, own))
+    held = Held(features, scores, label_idx, answer_idx, own)
+    decision = decide_scored(team, features, scores, held.terms_present)
     tried, vote = None, None
     if panel is not None and (strata is not None or not panel.stratified):
         tried, vote = _try_panel(team, panel, held, strata=strata)
@@ -116,37 +304,34 @@ def try_out(
         panel_note=None if panel is None or tried is not None else NO_STRATA,
         ways=ways_of(team, held, decision, vote),
         ask=ask,
-        fees_given=terms.fees is not None,
-        cost_matrix=terms.costs.matrix if terms.costs_given else None,
+        fees_given=own.fees is not None,
+        cost_matrix=own.costs.matrix if own.costs_given else None,
         question_fees=held.fee,
-        model_label_idx=None if terms.costs.symmetric else model_labels(scores, terms),
+        model_label_idx=None if own.costs.symmetric else model_answer(scores, own)[0],
     )
 
 
-def present_experts(team: Team, available: ArrayLike | None = None) -> BoolArray | None:
-    """Return who can be asked, (J,): neither absent in `conformalize` nor now; None where that is everybody."""
-    before = None if team.panel is None else team.panel.available
-    if before is None and available is None:
-        return None
-    everybody = np.ones(len(team.expert_names), dtype=np.bool_)
-    for one in (before, available):
-        everybody &= True if one is None else np.asarray(one, dtype=np.bool_)
-    return everybody
+def present_experts(team: "Team", terms: TeamTerms) -> BoolArray | None:
+    """Return who can be asked: neither absent in `conformalize` nor now; None where that is everybody."""
+    both = [None if team.panel is None else team.panel.available, terms.available]
+    there = [np.asarray(one, dtype=np.bool_) for one in both if one is not None]
+    return np.logical_and.reduce(there) if there else None
 
 
-def terms_of(team: Team) -> Terms:
+def terms_of(team: "Team") -> TeamTerms:
     """Return the terms that a team was fitted with."""
-    return Terms.of(n_classes=len(team.classes)) if team.panel is None else team.panel.terms
+    said = Terms() if team.panel is None else team.panel.terms
+    return said.of(team.expert_names, team.classes)
 
 
-def _try_panel(team: Team, panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
+def _try_panel(team: "Team", panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
     """Return the panels of held-out cases and what they vote."""
     decision, sets, vote = panel_vote(team, held, strata=strata)
     tried = PanelTrial(
         sets=sets,
         deferred=decision.deferred,
         team_label_idx=encode_labels(vote.label, team.classes),
-        eligible=team.proven if held.available is None else team.proven & held.available,
+        eligible=team.proven if held.terms.available is None else team.proven & held.terms.available,
         promise=panel.promise(),
         target=panel.predictor.target,
         alpha=panel.predictor.alpha,

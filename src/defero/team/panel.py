@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.calibration.sequences import VerdictMap
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, fee_matrix
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, fee_matrix
 from defero.core.checks.experts import stratum_names
 from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, Message
@@ -21,7 +21,7 @@ from defero.core.targets import TARGETS
 from defero.core.wording import count_of, join_names
 from defero.decide.panels.predictor import ExpertSetPredictor
 from defero.decide.rules import best_expert
-from defero.decide.terms import Terms
+from defero.decide.terms import TeamTerms, Terms
 from defero.decide.votes import VOTES, Ballot, ConfusionMatrices, vote_discount
 
 HANDFUL = 10
@@ -73,8 +73,7 @@ class Panel:
         *,
         alpha: float,
         target: str,
-        terms: Terms,
-        available: ArrayLike | None,
+        terms: TeamTerms,
         proven: BoolArray,
         strata: ArrayLike | None,
     ) -> "Panel":
@@ -84,11 +83,11 @@ class Panel:
         """
         if scores.link == "weight":
             raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalized.")
-        for name, value in (("fees", terms.fees), ("available", available)):
+        for name, value in (("fees", terms.fees), ("available", terms.available)):
             if value is not None and np.shape(value) != (scores.n_experts,):
                 raise InputError("must have one entry per expert (J,) here: the promise is for those.", argument=name)
         named = None if strata is None else np.array(stratum_names(strata, n_items=len(scores)), dtype=object)
-        present = None if available is None else tuple(bool(one) for one in np.asarray(available))
+        present = None if terms.available is None else tuple(terms.available.tolist())
         eligible = proven if present is None else proven & np.array(present)
         correct, observed = answer_idx == label_idx[:, None], (answer_idx != MISSING) & eligible
         predictor = ExpertSetPredictor(target=target, alpha=alpha).fit(
@@ -119,7 +118,7 @@ class Panel:
     @property
     def terms(self) -> Terms:
         """What questions and errors cost at that time."""
-        return Terms.of(self.fees, n_classes=self.confusion.n_classes, cost_matrix=self.cost_matrix)
+        return Terms(fees=self.fees, cost_matrix=self.cost_matrix)
 
     @property
     def stratified(self) -> bool:
@@ -161,25 +160,23 @@ class Panel:
     def sets(
         self,
         scores: Scores,
+        terms: TeamTerms,
         *,
-        expert_names: tuple[str, ...],
         proven: BoolArray,
         fill_empty: bool,
-        fees: ArrayLike | None,
-        available: ArrayLike | None,
         strata: ArrayLike | None,
     ) -> ExpertSets:
         """Return whom to ask for each item; warns where the promise does not hold.
 
-        Fees are in units of the dearest error, as in `decide`.
         Experts who have not proven themselves are on no panel. With `fill_empty`, an empty set gets the best expert
         who can be asked, fees counted.
         """
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-        fee, can = fee_matrix(fees, **shape, expert_names=expert_names), availability(available, **shape)
+        fees, expert_names, can = terms.fees_in_errors, terms.expert_names, terms.can_ask(len(scores))
+        fee = fee_matrix(fees, **shape, expert_names=expert_names)
         can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
         why = []
-        fees_then = self.terms.fees_in_errors
+        fees_then = self.terms.of(expert_names, np.arange(scores.n_classes)).fees_in_errors
         of_all = fee if fees is not None and np.ndim(fees) == 2 else fee[:1]  # the same for each item: one is compared
         if not np.allclose(of_all, np.zeros(scores.n_experts) if fees_then is None else fees_then, rtol=1e-12, atol=0):
             why.append("other fees than in conformalize")

@@ -136,7 +136,7 @@ def _team(team: "Team", wanted: str) -> TeamScorer:
     raise InputError(
         f"{wanted}: this model ({team.scorer.kind}) was made without the population of its experts, which tells what "
         "to expect of somebody new; fit DeferralClassifier or TwoStageDeferral with this version of defero. To leave "
-        "somebody out, available={name: False} will do."
+        "somebody out, Terms(absent=[name]) will do."
     )
 
 

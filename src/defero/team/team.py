@@ -1,48 +1,149 @@
-"""Team: a fitted team, what is saved, loaded and served; the stages after fit, each on rows of its own.
+"""Team: a fitted team, what is saved, loaded, routed and served.
 
-The walk goes forward: `parts` (what a team consists of), `scoring` (what it believes), `deciding` (what it does),
-`asking` (what it does under costs and limits), and here the stages that change it. No torch, scikit-learn or pandas.
+What its methods do stands in functions that take the team: `scoring` (what it believes), `deciding` (who decides, and
+what is said), `asking` (the next question, a batch under limits), `roster` (who is on it), `rows` (what it has seen).
 """
 
+import math
 import warnings
-from collections.abc import Callable
-from dataclasses import fields as parts_of
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.calibration import Calibrator, Method
-from defero.calibration.after_selection import HeldOut, selection_after
+from defero.calibration.after_selection import HeldOut, SelectionMap, selection_after
 from defero.calibration.calibrator import HeldOutAccuracy
 from defero.calibration.maps import Untouched
 from defero.core.answers import Answers
-from defero.core.checks.arrays import IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
+from defero.core.codec import Count, Within
+from defero.core.display import Preformatted
 from defero.core.errors import InputError
-from defero.core.labels import MISSING, encode_labels
+from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
+from defero.core.results import Answer, Assignment, Decision, ExpertSets, Steps
+from defero.core.scores import Scores
+from defero.core.wording import count_of, join_names
+from defero.data.recipes.pictures import PictureRecipe
+from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import Encoder
-from defero.decide.costs import in_class_order
-from defero.decide.terms import Terms
+from defero.data.recipes.usual import UsualRanges
+from defero.decide.rules import RULES, MostLikelyRight, Rule
+from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
+from defero.scorers import AnyScorer
 from defero.scorers.given import given_scorer
-from defero.team import roster
-from defero.team.costs.assigning import Assigning
-from defero.team.costs.under_terms import decide_under
+from defero.team import asking, deciding, roster, scoring
+from defero.team.facts import FitFacts
+from defero.team.judge import Held, fit_ways
 from defero.team.panel import Panel
-from defero.team.parts import TeamParts
 from defero.team.rows import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.team.storage import read_team, with_encoder, write_team
-from defero.team.ways import Held, fit_ways
+
+MOST_PIXELS = 1 << 22
 
 
-class Team(Assigning):
+@dataclass(eq=False, repr=False)
+class Team(Preformatted):
     """Who should decide: features in, decisions out.
 
     Estimators build one when they are fitted; `Team.load` reads one from a model folder;
     `Team.from_probabilities` makes one from anybody's model. As in an estimator, `calibrate`, `conformalize` and
-    `add_expert` change the team and return it; `copy` gives a second one. Its parts are those of `TeamParts`.
+    `add_expert` change the team and return it; `copy` gives a second one.
+
+    Attributes
+    ----------
+    scorer : Scorer
+        Features to `Scores`.
+    classes : (K,)
+        In the labels' own type, sorted.
+    expert_names : J names
+    answer_counts : (J,) int
+        How many answers of each expert were learned from.
+    rule : Rule
+        How scores become a decision.
+    min_answers : int
+        An expert with fewer answers than this is not asked alone.
+    recipe : FeatureRecipe or PictureRecipe, optional
+        Turns a table's columns into numbers or pictures; None for models of plain arrays.
+    n_features : int, optional
+        Width of the matrix a model without a recipe takes.
+    usual : UsualRanges, optional
+        Of the columns of such a matrix; a recipe has those of its own columns.
+    item_shape : tuple of int, optional
+        Of one item, where a model takes no matrix: (height, width, channels) of pictures.
+    calibrator : Calibrator, optional
+        Calibrates the scores; fitted on rows that `fit` did not see.
+    selection : SelectionMap, optional
+        Calibrates the expert who is chosen, and says whether asking pays.
+    panel : Panel, optional
+        Chooses panels; fitted on rows that neither `fit` nor `calibrate` saw.
+    seen : mapping
+        Which rows each stage has used ("fit", "calibrate", "conformalize", "add_expert"), as fingerprints of their
+        features, and with labels and answers.
+    rows_key : str, optional
+        None where `seen` was made with this user's key; else the id of another key, or "forgotten".
+    facts : FitFacts
+        What the team remembers of its making: the label's column, the loss, the seed.
+    held_out : HeldOut, optional
+        Scores of training rows by models that did not see them, for `selection`; not saved.
     """
+
+    kind: ClassVar[str] = "team"
+    scorer: AnyScorer
+    classes: Labels
+    expert_names: tuple[str, ...]
+    answer_counts: Annotated[IntArray, Within(0)]
+    rule: Annotated[Rule, RULES] = field(default_factory=MostLikelyRight)
+    min_answers: Annotated[int, Within(0)] = 1
+    recipe: FeatureRecipe | PictureRecipe | None = None
+    n_features: Count | None = None
+    usual: UsualRanges | None = None
+    item_shape: Annotated[tuple[Annotated[int, Within(1, MOST_PIXELS)], ...], Within(1)] | None = None
+    calibrator: Calibrator | None = None
+    selection: SelectionMap | None = None
+    panel: Panel | None = None
+    seen: Mapping[str, Fingerprints] = field(default_factory=dict)
+    rows_key: str | None = None
+    facts: FitFacts = field(default_factory=FitFacts)
+    held_out: HeldOut | None = field(default=None, metadata={"saved": False})
+
+    def __post_init__(self) -> None:
+        self.expert_names = names("expert_names", self.expert_names, count=len(self.answer_counts))
+        if self.item_shape is not None and math.prod(self.item_shape) > MOST_PIXELS:
+            raise InputError(f"must be at most {MOST_PIXELS:,} numbers, got {self.item_shape}.", argument="item_shape")
+
+    @property
+    def proven(self) -> BoolArray:
+        """(J,): who has given enough answers to be asked."""
+        return self.answer_counts >= self.min_answers
+
+    def describe(self) -> list[str]:
+        """Return what the team is, in at most seven lines."""
+        experts = count_of(len(self.expert_names), "expert")
+        lines = [
+            f"{type(self).__name__}: {count_of(len(self.classes), 'class', 'classes')}, {experts}.",
+            f"  classes: {join_names(self.classes.tolist(), most=6)}",
+            f"  experts: {join_names(self.expert_names, most=6)}" if self.expert_names else "  experts: none",
+            f"  scorer: {self.scorer.kind}; features: {self._features()}",
+            f"  calibrated: {'no' if self.calibrator is None else 'yes'}",
+        ]
+        if self.panel is None:
+            return [*lines, "  panels: none"]
+        predictor = self.panel.predictor
+        return [*lines, f"  panels: {predictor.target}, alpha {predictor.alpha:g}"]
+
+    def _features(self) -> str:
+        if self.recipe is not None:
+            return f"{count_of(len(self.recipe.inputs), 'column')} of a table"
+        if self.item_shape is not None:
+            return f"items of shape {self.item_shape}"
+        return "any" if self.n_features is None else count_of(self.n_features, "number")
+
+    def __repr__(self) -> str:
+        return "\n".join(line if len(line) <= 120 else f"{line[:117]}..." for line in self.describe())
 
     @classmethod
     def from_probabilities(
@@ -80,9 +181,223 @@ class Team(Assigning):
         return replace(self)
 
     def _become(self, changed: "Team") -> Self:
-        for part in parts_of(TeamParts):
-            setattr(self, part.name, getattr(changed, part.name))
+        vars(self).update(vars(changed))
         return self
+
+    # What it believes of items.
+
+    def features(self, X: Any, *, source: str = "X", first_row: int = 0) -> Any:
+        """Return the matrix that the scorer takes: a table's columns go through the recipe, found by their names.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        source, first_row : str, int
+            What a message calls the table, and the number of its first row.
+        """
+        return scoring.features_of(self, X, source=source, first_row=first_row)
+
+    def unusual(self, features: Any) -> Labels | None:
+        """Return the names of the columns that make each case unusual, (n,), joined by "; ", from its `features`."""
+        outside = scoring.outside(self, features)
+        return None if outside is None else scoring.names_of(self, outside)
+
+    def scores(self, X: Any = None) -> Scores:
+        """Return what the model believes of each item."""
+        return self.score_features(self.features(X)).named(self.classes, self.expert_names)
+
+    def score_features(self, features: Any) -> Scores:
+        """Return calibrated scores of n items whose `features` are at hand.
+
+        An expert without answers gets the average of the others. After `calibrate` nobody is surer of an unusual case
+        than they were right on average there.
+        """
+        return scoring.score_features(self, features)
+
+    def scored(self, X: Any, *, source: str = "X", first_row: int = 0) -> tuple[Any, Scores, Labels | None]:
+        """Return `features`, `score_features` and `unusual` of items; the last is None where nothing is unusual."""
+        return scoring.scored(self, X, source=source, first_row=first_row)
+
+    def expert_sd(self, X: Any = None) -> FloatArray:
+        """Return the standard deviation of P(expert j is right | x), (n, J), after calibration.
+
+        It shows how little is known of the expert, not how hard the item is; nan for experts without a shrunk head.
+        """
+        return scoring.sd_of_features(self, self.features(X))
+
+    def predict(self, X: Any = None) -> Labels:
+        """Return the model's own label for each item."""
+        return self.classes[self.scores(X).class_idx]
+
+    def answer_numbers(self, answers: object, *, n_items: int, name: str = "experts") -> IntArray:
+        """Return recorded answers as class numbers (n, J), columns in this team's order."""
+        return encode_recorded(answers, self.classes, expert_names=self.expert_names, n_items=n_items, name=name)
+
+    # What it does with them. Terms come after learning: others need no new fit.
+
+    def decide(self, X: Any = None, *, terms: Terms | None = None, unusual: str = "flag") -> Decision:
+        """Say who should decide each item: the model, or one expert, whose answer is final.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        terms : Terms, optional
+            Fees, costs of errors, and who can be asked. By default questions are free, an error costs 1, and everybody
+            is there.
+        unusual : "flag" or "ask"
+            A case unlike those that were learned from is marked in `Decision.unusual`; with "ask" it also goes to the
+            best expert who can be asked, even where the model would decide.
+        """
+        return deciding.decide(self, X, self._checked(terms), unusual=unusual)
+
+    def next_step(self, X: Any = None, *, answers: object = None, terms: Terms | None = None) -> Steps:
+        """Say for each case whom to ask next, or what to answer now.
+
+        Ask, add the answers, and call it again, until every case is answered. Recorded answers that are asked for in
+        this way lead to the labels of `answer(vote="sequential")`.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        answers : (n, J), DataFrame or {name: n answers}, optional
+            Answers so far; missing where nobody was asked.
+        terms : Terms, optional
+            Fees (by default 0.01 of the dearest error), costs of errors, who can be asked, and prices for those whose
+            time is scarce.
+
+        Returns
+        -------
+        Steps
+            `p_right` is how often such labels were right on held-out cases, where that is known.
+
+        Examples
+        --------
+        >>> from defero import Team, Terms
+        >>> team = Team.from_probabilities([[0.5, 0.5], [0.9, 0.1]], [[0.8], [0.8]], expert_names=["ann"])
+        >>> team.next_step(terms=Terms(fees=[2.5], error_cost=40)).reason
+        ['ask ann: 10.500 expected, 20.000 if answered now',
+         'answer now: 4.000 expected, no question is worth its fee']
+        """
+        features = self.features(X)
+        scores = self.score_features(features)
+        answer_idx = np.full((len(scores), scores.n_experts), MISSING)
+        if answers is not None:
+            answer_idx = self.answer_numbers(answers, n_items=len(scores), name="answers")
+        own = checked(terms, self.expert_names, self.classes, unused=LIMITS)
+        return asking.next_step_of(self, features, scores, answer_idx, own)
+
+    def gains(self, X: Any = None, *, terms: Terms | None = None) -> asking.Gains:
+        """Return what asking each expert once saves against the model's answer, as `assign` weighs it.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        terms : Terms, optional
+            Fees, costs of errors, and who can be asked.
+
+        Examples
+        --------
+        >>> from defero import Team, Terms
+        >>> team = Team.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
+        >>> team.gains(terms=Terms(fees={"ann": 3.0}, error_cost=40)).gain.round(3).tolist()
+        [[13.0, 12.0]]
+        """
+        features = self.features(X)
+        return asking.gains_of(self, features, self.score_features(features), self._checked(terms))
+
+    def assign(self, X: Any = None, *, terms: Terms | None = None, method: str = "auto") -> Assignment:
+        """Choose who answers each case of a batch, the model or one expert, so that no limit is exceeded.
+
+        Without limits this is `decide` in your unit of cost. A panel's promise does not hold with limits, which decide
+        who is deferred.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        terms : Terms, optional
+            As in `decide`, with `capacity`, `budget` and `at_most_asked`.
+        method : "auto", "exact" or "prices"
+            As in `defero.decide.assign`.
+
+        Examples
+        --------
+        >>> from defero import Team, Terms
+        >>> team = Team.from_probabilities([[0.5, 0.5], [0.6, 0.4]], [[0.9], [0.9]], expert_names=["ann"])
+        >>> batch = team.assign(terms=Terms(capacity={"ann": 1}, error_cost=40))
+        >>> batch.name.tolist(), batch.sentences()
+        (['ann', 'model'], ['One more question to ann would save 12.00.'])
+        """
+        own = checked(terms, self.expert_names, self.classes, unused=("prices",))
+        features = self.features(X)
+        gain = asking.gains_of(self, features, self.score_features(features), own)
+        return asking.assign_gains(self, gain, own, method=method)
+
+    def predict_set(
+        self,
+        X: Any = None,
+        *,
+        fill_empty: bool = True,
+        terms: Terms | None = None,
+        strata: ArrayLike | None = None,
+    ) -> ExpertSets:
+        """Return whom to ask for each item, should it be deferred.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        fill_empty : bool
+            Add the top expert to an empty set.
+        terms : Terms, optional
+            As in `decide`. Other fees than in `conformalize`, or absent experts, void the promise: a warning says so.
+        strata : (n,), optional
+            As in `conformalize`.
+        """
+        own = self._checked(terms)
+        return deciding.sets_of(self, self.scores(X), own, fill_empty=fill_empty, strata=strata)
+
+    def answer(
+        self,
+        X: Any,
+        answers: object,
+        *,
+        vote: str | None = None,
+        terms: Terms | None = None,
+        strata: ArrayLike | None = None,
+    ) -> Answer:
+        """Give the team's label: the model's own, the panel's vote, or that of the expert who decides.
+
+        Only experts whose answer is recorded in `answers` are heard. Where nobody of a panel has answered, the expert
+        decides who would be asked among those who have; where there is none, the model answers.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        answers : (n, J)
+            What the experts answered; missing where they were not asked.
+        vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
+            How a panel's answers are put together: by P(expert is right | x), for "bayes" and "sequential" by class
+            where heads are shrunk, or by what each expert answers for each class
+            ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
+            other, as long as a question is expected to be worth its fee (0.01 of an error where no fees are given),
+            and "expert" one alone; both need no panel. "bayes" by default once there is a useful panel, else
+            "expert".
+        terms, strata
+            As in `decide` and `predict_set`.
+        """
+        return deciding.answer(self, X, answers, self._checked(terms), vote=vote, strata=strata)
+
+    def score(self, X: Any, y: ArrayLike, experts: object = None, *, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of items that the team gets right, asking only experts whose answer is recorded."""
+        label_idx = encode_labels(y, self.classes)
+        if experts is None:
+            experts = np.full((len(label_idx), len(self.expert_names)), None)
+        self.answer_numbers(experts, n_items=len(label_idx))  # an error names this argument, not that of `answer`
+        right = self.answer(X, experts, vote="expert").label == self.classes[label_idx]
+        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+
+    def _checked(self, terms: Terms | TeamTerms | None) -> TeamTerms:
+        """Return terms for single cases, checked."""
+        return checked(terms, self.expert_names, self.classes, unused=(*LIMITS, "prices"))
 
     # The stages after fit.
 
@@ -143,16 +458,13 @@ class Team(Assigning):
         *,
         alpha: float = 0.1,
         target: str = "any-correct",
-        fees: ArrayLike | None = None,
-        error_cost: float | None = None,
-        cost_matrix: ArrayLike | None = None,
-        available: ArrayLike | None = None,
+        terms: Terms | TeamTerms | None = None,
         strata: ArrayLike | None = None,
         disjoint: bool = False,
     ) -> Self:
         """Find panels that keep a promise, on the deferred ones of rows that no stage has used.
 
-        Which cases are deferred is settled by `decide` with these fees and experts, case by case, before any label is
+        Which cases are deferred is settled by `decide` on these terms, case by case, before any label is
         looked at. Where panels would hold more than 20 experts on average, or more than 10 and half of the team, a
         warning says so and they are used only on request.
 
@@ -164,10 +476,8 @@ class Team(Assigning):
             How often the promise may be broken.
         target : str
             What is promised: see `defero.decide.panels.ExpertSetPredictor`.
-        fees, available
-            As in `decide`, one entry per expert: the promise is for these.
-        error_cost, cost_matrix
-            What errors cost in the unit of the fees, as in `next_step`; by default 1.
+        terms : Terms, optional
+            As in `decide`, with one entry per expert: the promise is for these fees and experts.
         strata : (n,), optional
             The same promise inside each stratum.
         disjoint : bool
@@ -177,28 +487,25 @@ class Team(Assigning):
         -------
         self
         """
-        fees, available = self._terms(fees, available)
+        own = self._checked(terms)
         features = self.features(X)
         scores = self.score_features(features)
         label_idx = encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(scores))
-        matrix = in_class_order(cost_matrix, self.classes)
-        terms = Terms.of(fees, n_classes=scores.n_classes, error_cost=error_cost, cost_matrix=matrix)
         marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
         panel = Panel.fit(
             scores,
-            decide_under(self, features, scores, terms, available=available).deferred,
+            deciding.decide_scored(self, features, scores, own).deferred,
             label_idx,
             answer_idx,
             alpha=alpha,
             target=target,
-            terms=terms,
-            available=available,
+            terms=own,
             proven=self.proven,
             strata=strata,
         )
         marked = replace(marked, panel=panel)
-        held = Held.of(features, scores, label_idx, answer_idx, terms=terms, available=available)
+        held = Held(features, scores, label_idx, answer_idx, own)
         panel = replace(panel, verdicts=fit_ways(marked, held, strata=strata))
         useless = panel.useless_sentence()
         if useless is not None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from defero.decide import ask_in_turn
+from defero.decide import Terms, ask_in_turn
 from defero.decide.votes import bayes_vote, majority_vote, vote_discount, weighted_vote
 
 N_CLASSES = 10
@@ -70,7 +70,7 @@ def test_a_confidence_of_the_bayes_vote_is_the_share_right(team):
 
 def test_one_after_the_other_is_best_and_two_questions_do(team):
     labels, answers, experts, model = team
-    panel = ask_in_turn(answers, experts, model, fees=np.full(10, 0.01))
+    panel = ask_in_turn(answers, experts, model, terms=Terms(fees=np.full(10, 0.01)))
     assert right(panel, labels) >= 0.965
     assert (right(panel, labels), panel.n_asked.mean()) == pytest.approx((0.972, 2.13), abs=0.01)
 

@@ -1,8 +1,6 @@
 """What a stage gives: who decides, who is asked, what comes next, and the team's label."""
 
-from defero.core.results.assignment import Assignment
-from defero.core.results.decision import MODEL, Deciders, Decision
-from defero.core.results.expert_sets import Answer, ExpertSets
-from defero.core.results.steps import InTurn, Steps
+from defero.core.results.decision import MODEL, Assignment, Deciders, Decision
+from defero.core.results.steps import Answer, ExpertSets, InTurn, Steps
 
 __all__ = ["MODEL", "Answer", "Assignment", "Deciders", "Decision", "ExpertSets", "InTurn", "Steps"]

@@ -1,5 +1,13 @@
 """Assign a batch: who answers each item, under capacity, a largest share of questions and a budget."""
 
+import ctypes
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -7,22 +15,125 @@ from defero.core.checks.arrays import FloatArray, IntArray, names, numbers, one_
 from defero.core.errors import InputError
 from defero.core.results import MODEL, Assignment
 from defero.decide.assigning.chains import Chains, least_prices
-from defero.decide.assigning.exact import Solved, solve_exactly
-from defero.decide.assigning.limits import Capacity, Limits
+from defero.decide.assigning.limits import Limits, Solved
 from defero.decide.assigning.pricing import SAME, node_bounds, solve_by_prices, spread
+from defero.decide.terms import TeamTerms, Terms, checked
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+_LOCK = Lock()
+"""Standard output belongs to the whole process: two solves must not move it at once."""
+_PRINTED = b"Highs"
+
+
+@contextmanager
+def without_solver_lines() -> Iterator[None]:
+    """Drop the lines that HiGHS prints in C, whatever its options; lines that other threads print are kept.
+
+    Programs that print JSON or CSV would break at such a line.
+    """
+    with _LOCK:
+        try:
+            standard = os.dup(1)
+        except OSError:  # no standard output
+            yield
+            return
+        with tempfile.TemporaryFile() as lines:
+            _flush()
+            os.dup2(lines.fileno(), 1)
+            try:
+                yield
+            finally:
+                _flush()
+                os.dup2(standard, 1)
+                os.close(standard)
+                lines.seek(0)
+                other_lines = b"".join(line for line in lines if not line.startswith(_PRINTED))
+                while other_lines:
+                    other_lines = other_lines[os.write(1, other_lines) :]
+
+
+def _flush() -> None:
+    """Write what the C library still holds."""
+    ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush(None)
+
+
+def solve_exactly(value: FloatArray, limits: Limits) -> Solved:
+    """Return the assignment with the largest total gain.
+
+    max sum_ij a_ij v_ij, sum_j a_ij <= 1, lower_j <= sum_i a_ij <= upper_j, sum_ij a_ij <= most_deferred. Without a
+    budget the vertices of this polytope are whole numbers (items and experts are two nested families of constraints).
+    A budget breaks that: the prices are then those of the linear program.
+    """
+    from scipy.optimize import LinearConstraint, linprog, milp  # here: it costs 0.2 s, and few routes have limits
+
+    rows, experts = np.nonzero(np.isfinite(value))
+    gain = value[rows, experts]
+    if not len(rows):
+        return Solved(np.full(len(value), MODEL), np.zeros(value.shape[1]), 0.0, 0.0, 0.0)
+    matrix, bounds = _constraints(rows, experts, value.shape, limits)
+    relaxed = linprog(-gain, A_ub=matrix, b_ub=bounds, bounds=(0, None), method="highs-ds")
+    if relaxed.status != 0:
+        raise _impossible(limits)
+    share, bound = relaxed.x, -relaxed.fun
+    if limits.fees is not None and np.abs(share - np.rint(share)).max() > 1e-7:
+        with without_solver_lines():
+            whole = milp(
+                -gain,
+                constraints=LinearConstraint(matrix, ub=bounds),
+                integrality=np.ones(len(gain)),
+                bounds=(0, 1),
+                options={"mip_rel_gap": 0.0},
+            )
+        if whole.x is None:
+            raise _impossible(limits)
+        share, bound = whole.x, -whole.fun
+    expert = np.full(len(value), MODEL)
+    is_asked = share > 0.5
+    expert[rows[is_asked]] = experts[is_asked]
+    _, up, low, most, money = np.split(-relaxed.ineqlin.marginals, np.cumsum([len(value), *[value.shape[1]] * 2, 1]))
+    return Solved(expert, up - low, float(most[0]), float(money.sum()), bound)
+
+
+def _constraints(
+    rows: IntArray, experts: IntArray, shape: tuple[int, ...], limits: Limits
+) -> "tuple[csr_array, FloatArray]":
+    """Return the matrix and the bounds: n items, J upper and J lower limits, all questions, and money."""
+    from scipy.sparse import csr_array, vstack  # here: as above
+
+    n_items, n_experts = shape
+    places = np.arange(len(rows))
+    of_item = csr_array((np.ones(len(rows)), (rows, places)), shape=(n_items, len(rows)))
+    of_expert = csr_array((np.ones(len(rows)), (experts, places)), shape=(n_experts, len(rows)))
+    parts = [of_item, of_expert, -of_expert, csr_array(np.ones((1, len(rows))))]
+    bounds: list[ArrayLike] = [np.ones(n_items), limits.upper, -limits.lower, [limits.most_deferred]]
+    if limits.fees is not None:
+        parts.append(csr_array(limits.fees[rows, experts][None]))
+        bounds.append([limits.budget])
+    matrix = vstack(parts, format="csr")
+    # Older scipy (1.13, 1.14) solves with 32-bit indices alone; a program with more cells is out of reach.
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return matrix, np.concatenate([np.asarray(one, dtype=np.float64) for one in bounds])
+
+
+def _impossible(limits: Limits) -> InputError:
+    money = f" with a budget of {limits.budget:,.6g}" if limits.fees is not None else ""
+    return InputError(f": the lower limits cannot be met together{money}.", argument="capacity")
+
 
 MOST_EXACT, MOST_EXACT_WITH_MONEY = 40_000, 1_000
 """Up to so many pairs of item and expert the linear program is solved, and with a budget the mixed-integer one."""
 _METHODS = ("auto", "exact", "prices")
+_UNUSED = ("error_cost", "cost_matrix", "absent", "available", "prices")
+"""Terms that are in the gains already."""
 
 
 def assign(
     gain: ArrayLike,
     *,
-    capacity: Capacity | None = None,
-    defer_at_most: float | None = None,
-    budget: float | None = None,
-    fees: ArrayLike | None = None,
+    terms: Terms | TeamTerms | None = None,
     answer_cost: ArrayLike | None = None,
     expert_names: ArrayLike | None = None,
     label: ArrayLike | None = None,
@@ -35,14 +146,8 @@ def assign(
     gain : (n, J)
         Of asking expert j over the model's answer, in the unit of the costs, fees counted; -inf where an expert
         cannot be asked. `Team.gains` has them.
-    capacity : {name: most}, {name: (fewest, most)} or J such entries, optional
-        Limits on the questions of each expert; None as an entry or as `most` is no limit.
-    defer_at_most : float, optional
-        Largest share of the items that experts may be asked about.
-    budget : float, optional
-        The most that all questions may cost in total; needs `fees`.
-    fees : (J,) or (n, J), optional
-        What each question costs in money, for the budget.
+    terms : Terms, optional
+        The limits: `capacity`, `at_most_asked`, and a `budget` with the `fees` that count toward it.
     answer_cost : (n,), optional
         Expected cost of the model's answer; 0 by default, so that expected costs are gains with a minus sign.
     expert_names : J names, optional
@@ -64,7 +169,7 @@ def assign(
     Examples
     --------
     >>> gain = [[0.4, 0.3], [0.5, 0.1], [0.2, -0.1]]
-    >>> batch = assign(gain, capacity={"ann": 1}, expert_names=["ann", "bob"])
+    >>> batch = assign(gain, terms=Terms(capacity={"ann": 1}), expert_names=["ann", "bob"])
     >>> batch.name.tolist(), batch.prices.round(2).tolist()
     (['bob', 'ann', 'model'], [0.2, 0.0])
     >>> batch.sentences()
@@ -74,7 +179,7 @@ def assign(
     gain = _gains(gain)
     n_items, n_experts = gain.shape
     who = names("expert_names", expert_names, count=n_experts)
-    limits = Limits.of(np.isfinite(gain), who, capacity=capacity, defer_at_most=defer_at_most, budget=budget, fees=fees)
+    limits = Limits.of(np.isfinite(gain), checked(terms, who, np.arange(1), unused=_UNUSED))
     small = gain.size <= (MOST_EXACT if limits.fees is None else MOST_EXACT_WITH_MONEY)
     if method == "exact" or (method == "auto" and small):
         solved = _with_least_prices(gain, limits, solve_exactly(gain, limits))

@@ -1,21 +1,18 @@
 """Limits of a batch: capacity of each expert, how many questions in all, how much money; keeping within a budget."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, probability, whole_number
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, probability, whole_number
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names
 from defero.decide.assigning.chains import Bounds, Chains
+from defero.decide.terms import Capacity, TeamTerms
 
 _MOST_KINDS = 20_000
 """With more kinds of cases, by who can be asked, only the assignment itself shows that lower limits collide."""
-Capacity = Mapping[str, Any] | ArrayLike
-"""Of each expert, by name or in their order: the most questions N, or (fewest, most); None: no limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,43 +38,33 @@ class Limits:
     budget: float = np.inf
 
     @classmethod
-    def of(
-        cls,
-        can: BoolArray,
-        expert_names: tuple[str, ...],
-        *,
-        capacity: Capacity | None = None,
-        defer_at_most: float | None = None,
-        budget: float | None = None,
-        fees: ArrayLike | None = None,
-    ) -> "Limits":
+    def of(cls, can: BoolArray, terms: TeamTerms) -> "Limits":
         """Check the limits of n items, of which expert j can be asked about those in `can` (n, J).
 
         Raises where they cannot be met together.
         """
-        n_items, n_experts = can.shape
-        lower, upper = capacity_of(capacity, expert_names, n_items=n_items)
+        n_items, budget = len(can), terms.budget
+        lower, upper = capacity_of(terms.capacity, terms.expert_names, n_items=n_items)
         most = n_items
-        if defer_at_most is not None:
-            most = int(np.floor(probability("defer_at_most", defer_at_most) * n_items + 1e-9))
+        if terms.at_most_asked is not None:
+            most = int(np.floor(probability("at_most_asked", terms.at_most_asked) * n_items + 1e-9))
         limits = cls(lower, upper, most)
         if budget is not None:
-            if fees is None:
+            if terms.fees is None:
                 raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
             if not (np.isfinite(budget) and budget >= 0):
                 raise InputError(f"must be a number of at least 0, got {budget}.", argument="budget")
-            fee = fee_matrix(fees, n_items=n_items, n_experts=n_experts, expert_names=expert_names)
-            limits = cls(lower, upper, most, fee, float(budget))
-        limits._check(can, expert_names, defer_at_most)
+            limits = cls(lower, upper, most, terms.paid(n_items), float(budget))
+        limits._check(can, terms.expert_names, terms.at_most_asked)
         return limits
 
-    def _check(self, can: BoolArray, expert_names: tuple[str, ...], defer_at_most: float | None) -> None:
+    def _check(self, can: BoolArray, expert_names: tuple[str, ...], at_most_asked: float | None) -> None:
         n_items, asked_for = len(can), int(self.lower.sum())
         if asked_for > self.most_deferred:
             share: tuple[object, ...] = (f"there are {count_of(n_items, 'case')}",)
-            if defer_at_most is not None:
+            if at_most_asked is not None:
                 questions = count_of(self.most_deferred, "question")
-                share = (Argument("defer_at_most", defer_at_most), f" allows {questions} for {n_items:,} cases")
+                share = (Argument("at_most_asked", at_most_asked), f" allows {questions} for {n_items:,} cases")
             raise InputError(": ", *share, f", lower limits ask for {asked_for:,}.", argument="capacity")
         short = np.flatnonzero(can.sum(axis=0) < self.lower)
         if short.size:
@@ -125,6 +112,16 @@ class Limits:
         """Return what is left of the limits when each expert has some questions already, (J,), of so much money."""
         left = self.most_deferred - int(load.sum())
         return Limits(self.lower - load, self.upper - load, left, fees, self.budget - money)
+
+
+class Solved(NamedTuple):
+    """Who answers each item (n,), the prices of experts (J,), of any question and of money, and a bound on the gain."""
+
+    expert: IntArray
+    prices: FloatArray
+    deferral_price: float
+    money_price: float
+    bound: float
 
 
 def capacity_of(capacity: Capacity | None, expert_names: tuple[str, ...], *, n_items: int) -> tuple[IntArray, IntArray]:

@@ -14,8 +14,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.decide.assigning.chains import Bounds, Chains, least_prices
-from defero.decide.assigning.exact import Solved
-from defero.decide.assigning.limits import Limits, spent, within_budget
+from defero.decide.assigning.limits import Limits, Solved, spent, within_budget
 
 SAMPLE = 50_000
 """Prices are first found on so many items, drawn at random."""
@@ -59,7 +58,7 @@ class Prices:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class NoisyGains:
     """The gains of n items, a little changed at random so that no two are equal, piece by piece.
 
     Attributes
@@ -110,7 +109,7 @@ class Batch:
         return node, lead
 
 
-def find_prices(batch: Batch, rng: np.random.Generator) -> Prices:
+def find_prices(batch: NoisyGains, rng: np.random.Generator) -> Prices:
     """Return prices that balance the loads of n items, found on a sample of them."""
     n_items, n_experts = batch.value.shape
     rows = np.arange(n_items) if n_items <= SAMPLE else np.sort(rng.choice(n_items, SAMPLE, replace=False))
@@ -198,7 +197,7 @@ _MOST_REPAIRS, _MOST_MOVES = 3_000, 500
 
 def solve_by_prices(value: FloatArray, limits: Limits, *, seed: int = 0) -> Solved:
     """Return an assignment within the limits, close to the best one, its prices, and a bound on the best one's gain."""
-    batch = Batch(value, limits, spread(value), seed=seed)
+    batch = NoisyGains(value, limits, spread(value), seed=seed)
     prices = find_prices(batch, np.random.default_rng(seed))
     node, prices = _settled(batch, prices)
     bounds, tolerance = node_bounds(limits, len(value)), SAME * batch.scale
@@ -223,7 +222,7 @@ def node_bounds(limits: Limits, n_items: int) -> Bounds:
     return Bounds(np.append(limits.lower, n_items - limits.most_deferred), np.append(limits.upper, n_items))
 
 
-def _settled(batch: Batch, prices: Prices) -> tuple[IntArray, Prices]:
+def _settled(batch: NoisyGains, prices: Prices) -> tuple[IntArray, Prices]:
     """Return who has each item, (n,), and the prices, balanced on the items next to a change of decider."""
     value, limits, n_experts = batch.value, batch.limits, batch.value.shape[1]
     node, lead = batch.choose(prices)

@@ -1,12 +1,9 @@
 """What the team says: votes that turn the answers of a panel into one `Answer`."""
 
 from defero.core.posterior import ClassSkill, log_odds_weights
-from defero.decide.votes.bayes import bayes_vote
-from defero.decide.votes.confusion import ConfusionMatrices
-from defero.decide.votes.correlation import vote_discount
-from defero.decide.votes.majority import majority_vote
+from defero.decide.votes.voters import ConfusionMatrices, vote_discount
 from defero.decide.votes.votes import VOTES, Ballot, Vote, answer_of_decider
-from defero.decide.votes.weighted import weighted_vote
+from defero.decide.votes.voting import bayes_vote, majority_vote, weighted_vote
 
 __all__ = [
     "VOTES",

@@ -11,10 +11,8 @@ from defero.core.posterior import ClassSkill
 from defero.core.registry import Registry
 from defero.core.results import Answer, Decision
 from defero.core.scores import Scores
-from defero.decide.votes.bayes import bayes_vote
-from defero.decide.votes.confusion import ConfusionMatrices
-from defero.decide.votes.majority import majority_vote
-from defero.decide.votes.weighted import weighted_vote
+from defero.decide.votes.voters import ConfusionMatrices
+from defero.decide.votes.voting import bayes_vote, majority_vote, weighted_vote
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +139,7 @@ def answer_of_decider(scores: Scores, decision: Decision, answer_idx: IntArray, 
     >>> from defero import Team
     >>> scores = Scores.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]])
     >>> team = Team.from_probabilities(scores.class_proba, scores.expert_proba, expert_names=["ann"])
-    >>> decision = team.decide_scores(scores)
+    >>> decision = team.decide()
     >>> answer = answer_of_decider(scores, decision, np.array([[1], [1]]), classes=np.array(["a", "b"], dtype=object))
     >>> answer.label.tolist(), answer.confidence.tolist(), answer.by_model.tolist()
     (['a', 'b'], [0.9, 0.8], [True, False])

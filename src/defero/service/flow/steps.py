@@ -15,13 +15,14 @@ from defero.core.results import MODEL
 from defero.core.results.steps import Steps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.data.tables.cells import text_of
-from defero.decide.asking import DEFAULT_FEE
+from defero.decide.terms import DEFAULT_FEE, Terms
 from defero.service.events import Asked, Observed, Rerouted, Row, Settled
 from defero.service.flow.team import WorkingTeam
 from defero.service.views import Ledger
 from defero.service.views.cases import CaseState
 from defero.service.views.policy import Policy, PolicyRule
 from defero.service.views.promises import MODEL as THE_MODEL
+from defero.team.asking import next_step_of
 
 BY_RULE = "ask {person}: a rule sends such cases to a person"
 BY_PANEL = "ask {person}: next of the panel"
@@ -190,14 +191,19 @@ def take_steps(ledger: Ledger, team: WorkingTeam, batch: CaseBatch) -> None:
 
 
 def _decide(team: WorkingTeam, policy: Policy, batch: CaseBatch, rows: slice, can: BoolArray) -> Steps:
-    return team.router.next_step_of(
+    matrix = _cost_matrix(team, policy)
+    terms = Terms(
+        fees=team.fees(policy.fees),
+        error_cost=policy.error_cost if matrix is None else None,
+        cost_matrix=matrix,
+        available=can,
+    )
+    return next_step_of(
+        team.router,
         batch.features[rows],
         batch.scores.take(rows),
         team.answer_numbers([state.answers for state in batch.states[rows]]),
-        fees=team.fees(policy.fees),
-        error_cost=policy.error_cost,
-        cost_matrix=_cost_matrix(team, policy),
-        available=can,
+        terms.of(team.router.expert_names, team.router.classes),
     )
 
 

@@ -1,9 +1,9 @@
 """The choices of `Study.fit`: network, loss, heads, panels. Checked before anything is learned."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from defero.core.checks.arrays import by_name, one_of
+from defero.core.checks.arrays import one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.targets import TARGETS
 from defero.estimators.deep_nets import check_torch, has_torch
@@ -180,28 +180,6 @@ def _net_of(part: Scorer) -> str:
     if isinstance(part, TreesScorer):
         return "trees"
     return "mlp" if isinstance(part, NetworkScorer) and part.branches["class"] else "linear"
-
-
-def fees_by_name(fees: Any, expert_names: tuple[str, ...]) -> list[float]:
-    """Return fees (J,) in the experts' order, 0 for whoever is not named."""
-    if fees is None:
-        return [0.0] * len(expert_names)
-    if len(fees) and not expert_names:
-        raise InputError(": there are no experts to be paid; leave it out.", argument="fees")
-    fees = [float(fee) for fee in by_name("fees", fees, expert_names, default=0.0)]
-    if len(fees) != len(expert_names):
-        raise InputError(f"must name a fee for each of {len(expert_names)} experts, got {len(fees)}.", argument="fees")
-    for name, fee in zip(expert_names, fees, strict=True):
-        if fee < 0:
-            raise InputError(Argument("fees", {name: fee}), ": a fee must not be negative.")
-        if not fee < float("inf"):
-            raise InputError(
-                Argument("fees", {name: fee}),
-                ": the fee must be finite; to rule an expert out pass ",
-                Argument("absent", [name]),
-                ".",
-            )
-    return fees
 
 
 def _check_net(net: str) -> None:

@@ -6,12 +6,11 @@ from typing import Any, Literal, cast
 
 from defero.core import ExpertTable
 from defero.data.cases import Cases
-from defero.decide.terms import Terms
+from defero.decide.terms import TeamTerms
 from defero.study.fitting.choices import FitChoices
 from defero.study.fitting.notes import few_groups, notes_on
 from defero.study.fitting.shared_answers import answering_in, shared_in
 from defero.study.judging.fresh_cases import seen_groups, seen_keys
-from defero.study.money.given import TeamTerms, unpayable
 from defero.team import FitFacts, Team
 from defero.team.facts import AnsweringFacts
 
@@ -21,7 +20,7 @@ def fit_team(
     parts: tuple[ExpertTable, ...],
     choices: FitChoices,
     *,
-    money: TeamTerms,
+    terms: TeamTerms,
     random_state: int,
     progress: bool,
 ) -> tuple[Team, list[str]]:
@@ -33,11 +32,11 @@ def fit_team(
     parts : four ExpertTable
         To learn from, to calibrate, to conformalize, for the test.
     choices : FitChoices
-    money : TeamTerms
+    terms : TeamTerms
     random_state : int
     progress : bool
     """
-    spec, fees = cases.spec, money.same_fees()
+    spec, fees = cases.spec, terms.same_fees()
     choices.check_reads(pictures=cases.pictures is not None)
     # In time, the cases to calibrate are later than those to learn from: folds would learn from the future.
     across_folds = choices.calibrates_itself and spec.time is None
@@ -48,7 +47,7 @@ def fit_team(
         learn, cases, choices, groups=groups, fees=fees, random_state=random_state, progress=progress
     )
     answering = answering_in(learn, cases, team, text_features=text_features, groups=groups, weights=choices.weights)
-    team, stage_notes = _calibrate_and_find_panels(team, parts, choices, terms=money.terms, across_folds=across_folds)
+    team, stage_notes = _calibrate_and_find_panels(team, parts, choices, terms=terms, across_folds=across_folds)
     team = replace(
         team,
         facts=_facts(team.facts, cases, answering, random_state=random_state),
@@ -63,7 +62,7 @@ def fit_team(
         *stage_notes,
         *_no_asking(team),
         *choices.without_effect(fees),
-        *unpayable(money.terms),
+        *terms.unpayable(),
         *few_groups(cases, parts, groups=spec.groups),
         *notes_on(cases, team),
     ]
@@ -133,7 +132,7 @@ def _train(
 
 
 def _calibrate_and_find_panels(
-    team: Team, parts: tuple[ExpertTable, ...], choices: FitChoices, *, terms: Terms, across_folds: bool
+    team: Team, parts: tuple[ExpertTable, ...], choices: FitChoices, *, terms: TeamTerms, across_folds: bool
 ) -> tuple[Team, list[str]]:
     """Use the second and the third part; return the team and what the stages warn of.
 
@@ -155,8 +154,7 @@ def _calibrate_and_find_panels(
                 panels.answers,
                 alpha=choices.alpha,
                 target=choices.target,
-                fees=None if terms.fees is None or not terms.fees.any() else terms.fees,
-                cost_matrix=terms.costs.matrix if terms.costs_given else None,
+                terms=replace(terms, fees=None) if terms.free else terms,
                 disjoint=True,
             )
     # A warning's text may be a Message, which the command line spells in its own way.

@@ -11,10 +11,11 @@ from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import join_names
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import text_of
+from defero.decide.terms import Terms
 from defero.judge.paired import Comparison, compare, holm
 from defero.judge.record.figures import Cell, Figure, FigureTable, count_figure, gain_of
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
-from defero.study.money.given import Money
+from defero.study.money import with_fees
 from defero.study.team_cases import Reading, read_for_team
 from defero.team import Team
 from defero.team.storage import with_encoder
@@ -69,7 +70,7 @@ def compare_teams(
     *,
     load: Callable[[str], Team],
     all_rows_new: bool,
-    money: Money,
+    terms: Terms | None,
 ) -> tuple[Rival, ...]:
     """Compare a team with other saved ones on the same table."""
     teams = {other: load(other) for other in others}
@@ -78,8 +79,8 @@ def compare_teams(
     label = reading.said.label or ours.team.facts.spec.label
     named = replace(reading, said=reading.said.but(label=label))
     comparisons = [
-        _comparison(ours, other, team, named, all_rows_new=all_rows_new, money=money.known_to(team.expert_names))
-        for other, team in ((other, teams[other]) for other in others)
+        _comparison(ours, other, team, named, all_rows_new=all_rows_new, terms=with_fees(terms))
+        for other, team in teams.items()
     ]
     adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
     return tuple(map(Rival, others, comparisons, adjusted))
@@ -106,7 +107,7 @@ def _check_alike(ours: Evaluation, other: str, team: Team, *, label: str | None)
 
 
 def _comparison(
-    ours: Evaluation, other: str, team: Team, reading: Reading, *, all_rows_new: bool, money: Money
+    ours: Evaluation, other: str, team: Team, reading: Reading, *, all_rows_new: bool, terms: Terms
 ) -> Comparison:
     """Compare two teams on the rows that are fresh to both; the frames' index is the rows' place in the table."""
     try:
@@ -116,8 +117,7 @@ def _comparison(
             model=other,
             all_rows_new=all_rows_new,
             ask=ours.trial.ask,
-            money=money,
-            absent=[name for name in ours.absent if name in team.expert_names],
+            terms=terms.known_to(team.expert_names),
             random_state=ours.random_state,
         )
     except InputError as error:

@@ -16,16 +16,15 @@ from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.cells import is_blank
 from defero.data.tables.wide import plain_name
-from defero.decide.terms import Terms
+from defero.decide.terms import TeamTerms, Terms
 from defero.judge.record import cautions as doubts
 from defero.judge.record.figures import plain
 from defero.judge.record.recorded import FROM_ANSWERS
 from defero.judge.record.team import TeamRecord
-from defero.study.absent import available_without
 from defero.study.fitting.shared_answers import shared_caution
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
 from defero.study.judging.summary import record_text
-from defero.study.money.given import Money, unpayable
+from defero.study.money import bad_fees, on_cases, terms_of_study
 from defero.study.sifting import without_bad_fees
 from defero.study.team_cases import TeamCases
 from defero.team import Team, record_of, try_out
@@ -64,8 +63,8 @@ class Evaluation:
         How many more were left out: new, but of a group, such as a patient, that training had seen.
     trial : Trial
         What the team did there.
-    terms : Terms
-        What questions and errors cost.
+    terms : TeamTerms
+        What questions and errors cost, and who is there.
     columns : DataFrame
         All columns of the cases that were judged.
     random_state : int
@@ -78,8 +77,6 @@ class Evaluation:
         Whether it was checked that the cases are new to the team.
     against : tuple of Rival
         Comparisons with other teams.
-    absent : names
-        Experts who could not be asked.
     groups : tuple of GroupTable
         Load, accuracy and recall by the values of the columns that were named.
     limited : LimitedTeam, optional
@@ -94,21 +91,20 @@ class Evaluation:
     seen_by_fit: int
     of_seen_groups: int
     trial: Trial
-    terms: Terms
+    terms: TeamTerms
     columns: "pd.DataFrame"
     random_state: int = 0
     majority: str | None = None
     notes: tuple[str, ...] = ()
     rows_checked: bool = True
     against: "tuple[Rival, ...]" = ()
-    absent: tuple[str, ...] = ()
     groups: "tuple[GroupTable, ...]" = ()
     limited: "LimitedTeam | None" = None
 
     @property
     def available(self) -> BoolArray | None:
         """Who could be asked, (J,): neither absent in `fit` nor here; None where that is everybody."""
-        return present_experts(self.team, available_without(self.absent, self.team.expert_names))
+        return present_experts(self.team, self.terms)
 
     @cached_property
     def record(self) -> TeamRecord:
@@ -120,7 +116,7 @@ class Evaluation:
             majority=self.majority,
             rows_checked=self.rows_checked,
             unusual=self.unusual,
-            others=(*unpayable(self.terms), *self._groups_caution()),
+            others=(*self.terms.unpayable(), *self._groups_caution()),
         )
 
     def _groups_caution(self) -> list[str]:
@@ -222,7 +218,7 @@ class Evaluation:
             "shared_errors": None if facts.shared_errors is None else asdict(facts.shared_errors),
             "test": self.record_dict(),
             "against": plain(self.against),
-            "absent": list(self.absent),
+            "absent": list(self.terms.absent),
             "limits": None if self.limited is None else self.limited.to_dict(),
             "groups": plain(self.groups),
         }
@@ -294,25 +290,23 @@ def evaluate_cases(
     model: str,
     all_rows_new: bool,
     ask: str,
-    money: Money,
+    terms: Terms | None,
     random_state: int,
-    absent: Sequence[str] = (),
 ) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
     team, cases = read.team, read.cases
-    available = available_without(absent, team.expert_names)
-    whole = money.of_team(team.expert_names, team.classes, before=terms_of(team))
+    whole = terms_of_study(terms, team)
     where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
     if read.bad is not None:
-        cases = without_bad_fees(cases, read.bad, whole.bad_cells(cases.frame, **where))
-    terms = whole.on(cases.frame, **where)
+        cases = without_bad_fees(cases, read.bad, bad_fees(whole, cases.frame, **where))
+    own = on_cases(whole, cases.frame, **where)
     fresh = fresh_cases(team, cases, key=read.key_column, all_rows_new=all_rows_new)
     judged = fresh.rows & ~of_seen_groups(team, cases, all_rows_new=all_rows_new)
     if not judged.any():
         raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
-    test, terms = cases.table.take(judged), terms.take(judged)
+    test, own = cases.table.take(judged), own.take(judged)
     past = (test.features, test.labels, test.answers)
-    trial = try_out(team, *past, **where, disjoint=True, ask=ask, terms=terms, available=available)
+    trial = try_out(team, *past, **where, disjoint=True, ask=ask, terms=own)
     return Evaluation(
         model=model,
         table=cases.source,
@@ -322,13 +316,12 @@ def evaluate_cases(
         seen_by_fit=int((~fresh.rows).sum()),
         of_seen_groups=int((fresh.rows & ~judged).sum()),
         trial=trial,
-        terms=terms,
+        terms=own,
         columns=cases.frame.loc[judged],
         random_state=random_state,
         majority=cases.majority_sentence(),
-        notes=(*_notes_on(cases, test, team, fresh), *other_terms(team, terms, absent), *whole.notes),
+        notes=(*_notes_on(cases, test, team, fresh), *other_terms(team, own), *whole.notes()),
         rows_checked=team.rows_key is None,
-        absent=tuple(absent),
     )
 
 
@@ -338,12 +331,12 @@ def _notes_on(cases: Cases, test: ExpertTable, team: Team, fresh: Fresh) -> tupl
     return (*cases.notes, *sentences)
 
 
-def other_terms(team: Team, terms: Terms, absent: Sequence[str] = ()) -> tuple[str, ...]:
+def other_terms(team: Team, terms: TeamTerms) -> tuple[str, ...]:
     """Say that the panels were found under other fees or costs of errors, or with experts who are absent now."""
     if team.panel is None:
         return ()
     why = [] if terms.same_as(terms_of(team)) else ["under other fees or costs of errors"]
-    why += ["with experts who are absent here"] if absent else []
+    why += ["with experts who are absent here"] if terms.absent else []
     return (f"the panels were found {' and '.join(why)} in fit: their promise does not hold here.",) if why else ()
 
 

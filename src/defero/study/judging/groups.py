@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from defero.data.tables.cells import is_blank, no_such_column, text_of
 from defero.judge.intervals import Share
 from defero.judge.record.figures import Cell, Figure, FigureTable, Plain, count_figure, in_points, share_of
 from defero.study.judging.evaluation import Evaluation
-from defero.team.costs.under_terms import decide_under
+from defero.team.deciding import decide_scored
 
 MOST_COLUMNS = 5
 MOST_CLASSES, MOST_EXPERTS = 6, 8
@@ -131,7 +131,8 @@ def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable,
         return ()
     team, trial = evaluation.team, evaluation.trial
     features = team.features(evaluation.cases.features)
-    everybody = decide_under(team, features, trial.scores, evaluation.terms, available=evaluation.available)
+    there = replace(evaluation.terms, available=evaluation.available)
+    everybody = decide_scored(team, features, trial.scores, there)
     tables = []
     for name in by:
         _refuse_dates(evaluation.columns[name], name)

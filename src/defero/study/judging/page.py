@@ -55,7 +55,7 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
     """
     from defero.report import Evidence, report_page
 
-    void = other_terms(evaluation.team, evaluation.terms, evaluation.absent)
+    void = other_terms(evaluation.team, evaluation.terms)
     evidence = Evidence(
         expert_sd=evaluation.expert_sd,
         min_answers=evaluation.team.min_answers,

@@ -1,6 +1,6 @@
 """The team on judged cases under capacity, a budget or a largest share of questions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +9,8 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.results import Assignment
 from defero.judge.intervals import Share
 from defero.judge.record.figures import FigureTable, share_of
-from defero.study.routing.limits import FileLimits
-from defero.team.costs.under_terms import cost_of_labels
-from defero.team.ways import Held
+from defero.team.asking import assign_gains, gains_of
+from defero.team.judge import Held
 
 if TYPE_CHECKING:
     from defero.study.judging.evaluation import Evaluation
@@ -73,26 +72,19 @@ class LimitedTeam:
         )
 
 
-def within_limits(judged: "Evaluation", limits: FileLimits) -> LimitedTeam | None:
+def within_limits(judged: "Evaluation") -> LimitedTeam | None:
     """Assign the judged cases under limits, among experts who answered them; None where there are no limits."""
-    if not limits.given:
-        return None
     team, trial, terms = judged.team, judged.trial, judged.terms
+    if not terms.limited:
+        return None
     features = team.features(judged.cases.features)
-    held = Held.of(features, trial.scores, trial.label_idx, trial.answer_idx, terms=terms, available=judged.available)
-    gains = team.gains_of(
-        features, trial.scores, fees=terms.fees, cost_matrix=terms.costs.matrix, available=held.present
-    )
-    batch = team.assign_gains(
-        gains,
-        capacity=limits.by_expert(team.expert_names),
-        budget=limits.budget,
-        defer_at_most=limits.defer_at_most,
-        fees=terms.fees,
-    )
+    there = replace(terms, available=judged.available)
+    held = Held(features, trial.scores, trial.label_idx, trial.answer_idx, there)
+    gains = gains_of(team, features, trial.scores, held.terms_present)
+    batch = assign_gains(team, gains, terms)
     rows = np.arange(len(batch.expert))
     asked = np.maximum(batch.expert, 0)
     label_idx = np.where(batch.deferred, trial.answer_idx[rows, asked], gains.label_idx)
     fees = np.where(batch.deferred, held.fee[rows, asked], 0.0)
-    cost = fees + cost_of_labels(label_idx, trial.label_idx, terms)
+    cost = fees + terms.costs.of_answers(label_idx, trial.label_idx)
     return LimitedTeam(batch, label_idx, label_idx == trial.label_idx, cost)

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import Argument, InputError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.tables.bad_rows import BadCell, BadCells, bad_cell
 from defero.data.tables.cells import no_such_column, numbers
+from defero.decide.terms import available_without
 
 Fees = Mapping[str, float | str]
 """By member: money, or "@column"; the name "all" stands for everybody who is not named."""
@@ -143,3 +144,15 @@ def _prices(frame: pd.DataFrame, column: str, *, first_row: int) -> tuple[FloatA
     wrong |= np.isinf(values) | (values < 0)
     why = "is not a price; a price is a number of at least 0"
     return values, [bad_cell(frame, column, int(i), why, first_row=first_row) for i in np.flatnonzero(wrong)]
+
+
+def present_members(absent: Sequence[str], expert_names: tuple[str, ...]) -> BoolArray | None:
+    """Return who of a pool is left, (J,), None for everybody: a pool has no model that could answer alone.
+
+    >>> present_members([], ("ann", "bob")) is None
+    True
+    """
+    present = np.array(available_without(absent, expert_names))
+    if not present.any():
+        raise InputError(Argument("absent", list(absent)), ": nobody of the pool is left.")
+    return present if absent else None

@@ -17,8 +17,7 @@ from defero.pools.choosing import RouteRule
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
-from defero.study.absent import present_members
-from defero.study.pools.pool_fees import Fees, bad_prices, prices_of, usable_fees
+from defero.study.pools.pool_fees import Fees, bad_prices, present_members, prices_of, usable_fees
 from defero.study.routing.decisions import RoutedFile, decisions_to
 
 if TYPE_CHECKING:

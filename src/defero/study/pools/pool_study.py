@@ -24,10 +24,18 @@ from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.parts import PoolFacts
 from defero.pools.record import judge_pool
 from defero.pools.router import PoolRouter, is_pool_folder
-from defero.study.absent import present_members
 from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
 from defero.study.pools.pool_evaluation import PoolEvaluation
-from defero.study.pools.pool_fees import Fees, MemberFees, bad_prices, fee_columns, member_fees, prices_of, usable_fees
+from defero.study.pools.pool_fees import (
+    Fees,
+    MemberFees,
+    bad_prices,
+    fee_columns,
+    member_fees,
+    present_members,
+    prices_of,
+    usable_fees,
+)
 from defero.team.rows import FORGOTTEN, check_rows_known
 from defero.team.storage import with_encoder
 

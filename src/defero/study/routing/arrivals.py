@@ -16,7 +16,8 @@ from defero.data.tables.bad_rows import BadCell, BadRows
 from defero.data.tables.cells import BlankCells, no_such_column
 from defero.data.tables.formats import table_format
 from defero.data.tables.read import TableSource
-from defero.study.money.given import TeamTerms
+from defero.decide.terms import TeamTerms
+from defero.study.money import bad_fees
 from defero.study.team_cases import Reading
 from defero.team import Team
 
@@ -73,7 +74,7 @@ class Arrivals:
         return self.bad.good(self.read())
 
 
-def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTerms, skip: bool) -> Arrivals:
+def arrivals_of(team: Team, reading: Reading, out: Path | None, *, terms: TeamTerms, skip: bool) -> Arrivals:
     """Open the file of a reading; `skip` tells whether bad rows are left out."""
     assert team.recipe is not None
     spec, key, control = reading.spec(team), reading.said.key, reading.said.control
@@ -88,8 +89,8 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTe
             f"{out.name.split('.')[0]}.csv.",
         )
     if kind == TABLE:
-        bad = _bad_rows(team, money, source.name, source.first_row, skip=skip)
-        return _of_table(team, source, bad, money, key=key or own_key, all_columns=reading.answers is not None)
+        bad = _bad_rows(team, terms, source.name, source.first_row, skip=skip)
+        return _of_table(team, source, bad, terms, key=key or own_key, all_columns=reading.answers is not None)
     question = team.facts.control if control is None else None
     cases = EXPORTS.find(kind).read_open(
         export_path(source), key=key, control=control, known_key=own_key, known_control=question
@@ -108,25 +109,25 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, money: TeamTe
             Argument("out", "decisions.csv"),
             ".",
         )
-    bad = _bad_rows(team, money, source.name, 1, skip=skip)
+    bad = _bad_rows(team, terms, source.name, 1, skip=skip)
     items = source.blanks.without(cases.key).apply(cases.items)
     return Arrivals(lambda: iter([items]), source.name, 1, cases.key, bad, kind, cases)
 
 
 def _of_table(
-    team: Team, source: TableSource, bad: BadRows, money: TeamTerms, *, key: str | None, all_columns: bool
+    team: Team, source: TableSource, bad: BadRows, terms: TeamTerms, *, key: str | None, all_columns: bool
 ) -> Arrivals:
     """Open a table; columns that nobody needs are left out where that saves time, unless all are wanted."""
     assert team.recipe is not None
     texts = [*team.recipe.categorical, *([] if key is None else [key])]
     can_pick = source.path is not None and table_format(source.path).picks_columns
     names = tuple(source.columns()) if can_pick else None
-    wanted = None if all_columns else _wanted(team, names, money, key)
+    wanted = None if all_columns else _wanted(team, names, terms, key)
     read = partial(source.chunks, as_text=texts, on_bad=bad.on_bad, columns=wanted)
     return Arrivals(read, source.name, source.first_row, team.facts.spec.key, bad, names=names)
 
 
-def _bad_rows(team: Team, money: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:
+def _bad_rows(team: Team, terms: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:
     recipe = team.recipe
     assert recipe is not None
     decoded = (
@@ -135,15 +136,15 @@ def _bad_rows(team: Team, money: TeamTerms, source: str, first_row: int, *, skip
 
     def find(piece: pd.DataFrame) -> list[BadCell]:
         features = [] if decoded else recipe.bad_cells(piece, source=source, first_row=first_row)
-        return [*features, *money.bad_cells(piece, source=source, first_row=first_row)]
+        return [*features, *bad_fees(terms, piece, source=source, first_row=first_row)]
 
     return BadRows(source, find, first_row, skip)
 
 
-def _wanted(team: Team, names: tuple[str, ...] | None, money: TeamTerms, key: str | None) -> list[str] | None:
+def _wanted(team: Team, names: tuple[str, ...] | None, terms: TeamTerms, key: str | None) -> list[str] | None:
     """Return the columns that are needed; all, where one is missing: the error offers those that exist."""
     assert team.recipe is not None
-    needed = dict.fromkeys([*team.recipe.inputs, *money.columns.values()])
+    needed = dict.fromkeys([*team.recipe.inputs, *terms.columns.values()])
     if names is None or not needed.keys() <= set(names):
         return None
     return [*needed, *([key] if key is not None else [])]

@@ -25,16 +25,15 @@ from defero.data.model_folder import files_of, library_versions
 from defero.data.tables.parquet import parquet_files
 from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.whole_files import write_whole
+from defero.decide.terms import Terms
 from defero.study.engines import Engine
-from defero.study.money.given import Money
-from defero.study.routing.limits import FileLimits
 from defero.study.routing.route import route_cases
 from defero.study.team_cases import Reading
 from defero.team import Team
 
 FILE_OPTIONS: dict[str, Any] = {
-    **dict.fromkeys(("key", "fees", "error_cost", "cost_matrix", "ask")),
-    **{"absent": (), "uncertainty": False, "unusual": "flag", "bad_rows": "stop", "blank": ()},
+    **dict.fromkeys(("key", "terms", "ask")),
+    **{"uncertainty": False, "unusual": "flag", "bad_rows": "stop", "blank": ()},
 }
 """Options of `route` that are about single cases, as they are where nothing is said."""
 RUNS = "_runs"
@@ -164,8 +163,6 @@ def route_file(task: FolderTask, part: str) -> dict[str, Any]:
         Reading.of(task.folder / part, key=options.pop("key"), blank=options.pop("blank"), inside=task.folder),
         target,
         model=task.name,
-        money=Money(*(options.pop(name) for name in ("fees", "error_cost", "cost_matrix"))),
-        limits=FileLimits(),
         progress=None,
         **options,
     )
@@ -186,6 +183,8 @@ def _digest(team: Team, options: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON knows it: an array or a frame with its numbers, a file with its content."""
+    if isinstance(value, Terms):
+        return value.given()
     if isinstance(value, PathLike):
         return Path(value).read_bytes().hex() if Path(value).is_file() else str(value)
     if isinstance(value, pd.DataFrame):

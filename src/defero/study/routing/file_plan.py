@@ -16,9 +16,11 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
 from defero.data.answers.spellings import Spellings, missing_answers_note, without_missing_answers
 from defero.data.tables.read import NoRowsError
+from defero.decide.terms import TeamTerms
 from defero.study.routing.decisions import SETTLED, blank_where
 from defero.study.team_cases import Reading
 from defero.team import Team
+from defero.team.asking import next_step_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,7 @@ class FilePlan:
         notes = [] if self.so_far is None else list(self.so_far.notes)
         return [*notes, *([] if self.assignment is None else self.assignment.sentences(most=10))]
 
-    def steps(self, rows: slice, team: Team, features: Any, scores: Scores, **terms: Any) -> "FileSteps":
+    def steps(self, rows: slice, team: Team, features: Any, scores: Scores, terms: TeamTerms) -> "FileSteps":
         """Return what is decided for some cases, whose features and scores are at hand."""
         batch = self.assignment
         if self.so_far is None and batch is not None:
@@ -108,10 +110,10 @@ class FilePlan:
         nothing = np.full((len(scores), len(team.expert_names)), MISSING)
         answer_idx = nothing if self.so_far is None else self.so_far.answer_idx[rows]
         if batch is None:
-            steps = team.next_step_of(features, scores, answer_idx, **terms)
+            steps = next_step_of(team, features, scores, answer_idx, terms)
             return FileSteps.of(steps, steps.reason)
-        terms["available"] = np.zeros(len(team.expert_names), dtype=np.bool_)
-        now = team.next_step_of(features, scores, answer_idx, **terms)
+        terms = terms.among(np.zeros(len(team.expert_names), dtype=np.bool_))
+        now = next_step_of(team, features, scores, answer_idx, terms)
         ask = batch.expert[rows]
         cost = np.where(ask == MODEL, now.answer_cost, batch.expected_cost[rows])
         steps = replace(now, ask=ask, expected_cost=cost)

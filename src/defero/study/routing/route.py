@@ -1,11 +1,10 @@
 """Who should decide each case of a file; tables are read, decided and written piece by piece."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,27 +16,26 @@ from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trial import ASK
 from defero.data.tables.bad_rows import are_skipped
-from defero.decide.terms import Terms
-from defero.study.absent import available_without
-from defero.study.money.given import Money, TeamTerms, unpayable
+from defero.decide.terms import TeamTerms, Terms, check_terms
+from defero.study.money import on_cases, terms_of_study
 from defero.study.routing.arrivals import Arrivals, arrivals_of
 from defero.study.routing.decisions import SETTLED, Columns, KeyCount, Routing, decision_columns, decisions_to
 from defero.study.routing.file_plan import AnswersSoFar, FilePlan, answers_so_far
-from defero.study.routing.limits import FileLimits, assign_file
+from defero.study.routing.limits import assign_file
 from defero.study.team_cases import Reading, with_folder
 from defero.team import Team
-from defero.team.costs.under_terms import decide_under, model_labels
-from defero.team.deciding import UNUSUAL
+from defero.team.asking import model_answer
+from defero.team.deciding import UNUSUAL, decide_scored, sets_of
 from defero.team.judge import terms_of
 from defero.team.panel import with_decider
+from defero.team.scoring import sd_of_features
 
 
 @dataclass(frozen=True)
-class _Terms:
-    """Fees and costs, who is there (J,), the way of asking, standard deviations or not, and unusual cases."""
+class _Options:
+    """On what terms, in what way cases are settled, standard deviations or not, and unusual cases."""
 
-    money: TeamTerms
-    available: list[bool]
+    terms: TeamTerms
     ask: str
     uncertainty: bool
     ask_unusual: bool
@@ -49,13 +47,11 @@ def route_cases(
     out: Path | None,
     *,
     model: str,
-    money: Money,
-    absent: Sequence[str],
+    terms: Terms | None,
     ask: str | None,
     uncertainty: bool,
     unusual: str,
     progress: Callable[[int], None] | None,
-    limits: FileLimits,
     bad_rows: str,
 ) -> Routing:
     """Decide the cases of a file; the arguments are those of `Study.route`."""
@@ -64,22 +60,18 @@ def route_cases(
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
     _check_files(reading, out)
     one_of("unusual", unusual, UNUSUAL)
-    terms = _Terms(
-        money.of_team(team.expert_names, team.classes, before=terms_of(team)),
-        available_without(absent, team.expert_names),
-        _way(team, ask, answers=reading.answers is not None, limits=limits),
-        uncertainty,
-        ask_unusual=unusual == "ask",
-    )
-    arrive = partial(arrivals_of, team, reading, out, money=terms.money, skip=are_skipped(bad_rows))
-    plan = _plan(team, reading, arrive, terms=terms, limits=limits)
+    own = terms_of_study(check_terms(terms, unused=("available", "prices")), team)
+    ask = _ask(team, ask, answers=reading.answers is not None, limited=own.limited)
+    way = _Options(own, ask, uncertainty, ask_unusual=unusual == "ask")
+    arrive = partial(arrivals_of, team, reading, out, terms=own, skip=are_skipped(bad_rows))
+    plan = _plan(team, reading, arrive, way)
     arrivals = arrive()
     routing, key, keys = Routing(out, team.expert_names), None, KeyCount()
     routing.load.update(dict.fromkeys(("model", *([SETTLED] if plan and plan.so_far else []), *team.expert_names), 0))
     with decisions_to(out, routing, arrivals.bad, file_format=arrivals.format, cases=arrivals.cases) as put:
         for piece in arrivals.good():
             key = arrivals.own_key(piece, key=reading.said.key)
-            columns = _decided(team, piece, arrivals, terms=terms, plan=plan, start=routing.rows)
+            columns = _decided(team, piece, arrivals, way=way, plan=plan, start=routing.rows)
             routing.count(columns)
             routing.remarks.update(team.recipe.remarks(piece))
             routing.ignored_columns = tuple(name for name in arrivals.extra(team, piece) if name != key)
@@ -88,17 +80,17 @@ def route_cases(
                 keys.add(piece[key])
             if progress is not None:
                 progress(routing.rows)
-    voided = _voided(team, terms, plan)
+    voided = _voided(team, own, plan)
     routing.cautions = (
         *_repeated_sentence(key, keys.n_repeated()),
-        *_unusual_sentence(team, routing, terms, can_be_asked=plan is None),
-        *_of_panels(routing, terms),
+        *_unusual_sentence(team, routing, way, can_be_asked=plan is None),
+        *_of_panels(routing, way),
         *voided,
-        *_no_doubt(team, routing, terms),
+        *_no_doubt(team, routing, way),
         *([] if plan is None else plan.cautions),
-        *_default_fee(terms, plan),
-        *([] if terms.money.columns else unpayable(terms.money.terms)),
-        *terms.money.notes,
+        *_default_fee(way, plan),
+        *([] if own.columns else own.unpayable()),
+        *own.notes(),
     )
     routing.promise_holds = team.panel is not None and not team.panel.stratified and not voided
     return routing
@@ -120,33 +112,30 @@ def _check_files(reading: Reading, out: Path | None) -> None:
         )
 
 
-def _plan(
-    team: Team, reading: Reading, arrive: Callable[[], Arrivals], *, terms: _Terms, limits: FileLimits
-) -> FilePlan | None:
+def _plan(team: Team, reading: Reading, arrive: Callable[[], Arrivals], way: _Options) -> FilePlan | None:
     """Settle what needs the whole file, in a first pass over it; None where every case stands for itself."""
-    in_turn = terms.ask == "sequential"
-    if not limits.given and not in_turn:
+    in_turn, terms = way.ask == "sequential", way.terms
+    if not terms.limited and not in_turn:
         return None
-    if terms.ask_unusual:
+    if way.ask_unusual:
         raise InputError(
             Argument("unusual", "ask"),
             " gives cases to experts whatever it costs: not with limits, answers so far or ",
             Argument("ask", "sequential"),
             ".",
         )
-    if limits.budget is not None and terms.money.free:
+    if terms.budget is not None and terms.free:
         raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
     so_far = None
     if reading.answers is not None:
         so_far = _so_far(team, reading, arrive())
-    elif in_turn and limits.given:
+    elif in_turn and terms.limited:
         n_cases = sum(map(len, arrive().good()))
         so_far = AnswersSoFar(np.full((n_cases, len(team.expert_names)), MISSING))
-    if not limits.given:
+    if not terms.limited:
         return FilePlan(so_far=so_far)
     arrivals, answer_idx = arrive(), None if so_far is None else so_far.answer_idx
-    who: dict[str, Any] = {"money": terms.money, "available": terms.available, "answer_idx": answer_idx}
-    return FilePlan(assign_file(team, arrivals.good(), limits, **who, **arrivals.where), so_far)
+    return FilePlan(assign_file(team, arrivals.good(), terms, answer_idx=answer_idx, **arrivals.where), so_far)
 
 
 def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
@@ -164,7 +153,7 @@ def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
     return replace(so_far, answer_idx=so_far.answer_idx[np.concatenate(good)])
 
 
-def _way(team: Team, ask: str | None, *, answers: bool, limits: FileLimits) -> str:
+def _ask(team: Team, ask: str | None, *, answers: bool, limited: bool) -> str:
     """Return how cases are settled: by one expert, or in turn where there are answers so far, unless said."""
     if ask is None:
         return "sequential" if answers else "one"
@@ -181,45 +170,42 @@ def _way(team: Team, ask: str | None, *, answers: bool, limits: FileLimits) -> s
     if team.panel is None or team.panel.stratified or team.panel.useless:
         why = None if team.panel is None else team.panel.useless_sentence()
         raise InputError(Argument("ask", ask), f": {why or 'this team has no panels that a file can be routed to'}.")
-    if limits.given:
+    if limited:
         raise InputError(Argument("ask", ask), ": limits are for single questions; leave one of them out.")
     return ask
 
 
-def _default_fee(terms: _Terms, plan: FilePlan | None) -> list[str]:
+def _default_fee(way: _Options, plan: FilePlan | None) -> list[str]:
     """Say what a question costs where cases are asked about one after the other and no fee was given."""
-    if terms.ask != "sequential" or not terms.money.free or (plan is not None and plan.assignment is not None):
+    if way.ask != "sequential" or not way.terms.free or (plan is not None and plan.assignment is not None):
         return []
     return [Message("a question costs 0.01 of an error; ", Argument("fees"), " sets what it costs.")]
 
 
 def _decided(
-    team: Team, piece: pd.DataFrame, arrivals: Arrivals, *, terms: _Terms, plan: FilePlan | None, start: int
+    team: Team, piece: pd.DataFrame, arrivals: Arrivals, *, way: _Options, plan: FilePlan | None, start: int
 ) -> Columns:
     """Return the columns of the table of decisions for a piece; `start` is how many cases are before it."""
     features, scores, unusual = team.scored(piece, **arrivals.where)
-    money, available = terms.money.on(piece, **arrivals.where), terms.available
-    decision = decide_under(
-        team, features, scores, money, available=available, unusual=unusual, ask_unusual=terms.ask_unusual
-    )
+    terms = on_cases(way.terms, piece, **arrivals.where)
+    decision = decide_scored(team, features, scores, terms, unusual=unusual, ask_unusual=way.ask_unusual)
     columns = decision_columns(
         scores,
         decision,
-        _panels(team, scores, decision, money, available=available) if plan is None else None,
+        _panels(team, scores, decision, terms) if plan is None else None,
         team.classes,
-        sd=team.sd_of_features(features) if terms.uncertainty else None,
-        model_idx=model_labels(scores, money),
-        ask_panel=terms.ask == "panel",
+        sd=sd_of_features(team, features) if way.uncertainty else None,
+        model_idx=model_answer(scores, terms)[0],
+        ask_panel=way.ask == "panel",
     )
     if plan is None:
         return columns
-    rows, matrix = slice(start, start + len(scores)), money.costs.matrix
-    fees = None if money.fees is None or not money.fees.any() else money.fees
-    steps = plan.steps(rows, team, features, scores, fees=fees, cost_matrix=matrix, available=available)
+    paid = terms if terms.fees is None or terms.fees.any() else replace(terms, fees=None)
+    steps = plan.steps(slice(start, start + len(scores)), team, features, scores, paid)
     return steps.columns(columns, team.expert_names)
 
 
-def _panels(team: Team, scores: Scores, decision: Decision, money: Terms, *, available: list[bool]) -> BoolArray | None:
+def _panels(team: Team, scores: Scores, decision: Decision, terms: TeamTerms) -> BoolArray | None:
     """Return who is on each panel, (n, J): nobody where panels are useless; None where there are none."""
     if team.panel is None or (team.panel.stratified and not team.panel.useless):
         return None
@@ -227,7 +213,7 @@ def _panels(team: Team, scores: Scores, decision: Decision, money: Terms, *, ava
         return np.zeros((len(scores), scores.n_experts), dtype=np.bool_)
     with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
         warnings.filterwarnings("ignore", "the panel's promise does not hold")
-        sets = team.sets_of(scores, fees=money.fees_in_errors, available=available)
+        sets = sets_of(team, scores, terms)
     return with_decider(sets, decision)
 
 
@@ -237,19 +223,19 @@ def _repeated_sentence(key: str | None, count: int) -> list[str]:
     return [f"column {key}: {rows} a key that an earlier row has too; each row has a decision."] if count else []
 
 
-def _of_panels(routing: Routing, terms: _Terms) -> list[str]:
+def _of_panels(routing: Routing, way: _Options) -> list[str]:
     """Say that a case of a panel is counted once, for the expert who is asked first."""
-    if terms.ask != "panel" or not (routing.rows - routing.load["model"]):
+    if way.ask != "panel" or not (routing.rows - routing.load["model"]):
         return []
     return ["a case that a panel decides is counted for its first expert alone; the column ask names the whole panel."]
 
 
-def _unusual_sentence(team: Team, routing: Routing, terms: _Terms, *, can_be_asked: bool) -> list[str]:
+def _unusual_sentence(team: Team, routing: Routing, way: _Options, *, can_be_asked: bool) -> list[str]:
     """Say how many cases are unusual, what became of them, and how they are given to a person if they can be."""
     if not routing.unusual:
         return []
     cases, them = ("1 case is", "it") if routing.unusual == 1 else (f"{routing.unusual} cases are", "them")
-    if not terms.ask_unusual:
+    if not way.ask_unusual:
         ask = (
             ("; ", Argument("unusual", "ask"), f" gives {them} to a person.")
             if team.expert_names and can_be_asked
@@ -261,7 +247,7 @@ def _unusual_sentence(team: Team, routing: Routing, terms: _Terms, *, can_be_ask
     return [f"{cases} unlike those that were learned from and given to a person if one can be asked{void}."]
 
 
-def _voided(team: Team, terms: _Terms, plan: FilePlan | None) -> list[str]:
+def _voided(team: Team, now: TeamTerms, plan: FilePlan | None) -> list[str]:
     """Say that the panels were calibrated for other fees or other experts, and what to do."""
     if team.panel is not None and (useless := team.panel.useless_sentence()) is not None:
         return [useless]
@@ -272,10 +258,10 @@ def _voided(team: Team, terms: _Terms, plan: FilePlan | None) -> list[str]:
             return []  # panels were not asked for
         what = "answers so far" if plan.assignment is None else "limits"
         return [f"the panels' promise does not hold with {what}: no panels are used."]
-    before, now = team.panel.terms, terms.money.terms
-    present = team.panel.available or (True,) * len(terms.available)
+    before, everybody = terms_of(team), (True,) * len(team.expert_names)
+    there = everybody if now.available is None else now.available.tolist()
     why: list[object] = []
-    if terms.money.columns:
+    if now.columns:
         why += [" and ", "fees that differ from case to case"]
     elif not now.same_as(before) and now.costs.matrix.tolist() == before.costs.matrix.tolist():
         fees = [0.0] * len(team.expert_names) if now.fees is None else now.fees.tolist()
@@ -284,14 +270,14 @@ def _voided(team: Team, terms: _Terms, plan: FilePlan | None) -> list[str]:
         why += [" and ", "other fees than in fit (fit ", *how, " for panels that keep it)"]
     elif not now.same_as(before):
         why += [" and ", "other costs of errors than in fit (fit with them for panels that keep it)"]
-    if any(was and not now for was, now in zip(present, terms.available, strict=True)):
+    if any(was and not still for was, still in zip(team.panel.available or everybody, there, strict=True)):
         why += [" and ", "absent experts (fit without them for panels that keep it)"]
     return [Message("the panels' promise does not hold with ", *why[1:], ".")] if why else []
 
 
-def _no_doubt(team: Team, routing: Routing, terms: _Terms) -> list[str]:
+def _no_doubt(team: Team, routing: Routing, way: _Options) -> list[str]:
     """Say that there are no standard deviations, where they were asked for."""
-    if not terms.uncertainty or routing.any_doubt or not team.expert_names:
+    if not way.uncertainty or routing.any_doubt or not team.expert_names:
         return []
     return [
         Message("no standard deviations: this model has no shrunk heads; fit with ", Argument("heads", "shrunk"), ".")
