@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from defero.answering import answer_weights
-from defero.answering.weights import By
 from defero.core.answers import Answers, Triplets, group_by_expert
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, names, refuse_text
 from defero.core.errors import Argument, InputError
@@ -20,6 +18,7 @@ from defero.data.encoders.find import find_encoder
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
 from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.judge.answer_weights import By, answer_weights
 from defero.scorers.raw_columns import RawColumn, RawColumns
 from defero.scorers.tree_columns import TreeColumns
 from defero.team import Team

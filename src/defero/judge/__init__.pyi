@@ -3,6 +3,9 @@ from defero.judge.accuracy import coverage as coverage
 from defero.judge.accuracy import deferral_curve as deferral_curve
 from defero.judge.accuracy import system_accuracy as system_accuracy
 from defero.judge.accuracy import system_labels as system_labels
+from defero.judge.answer_weights import answer_weights as answer_weights
+from defero.judge.answering import AnsweringCheck as AnsweringCheck
+from defero.judge.answering import check_answering as check_answering
 from defero.judge.calibration import ReliabilityBins as ReliabilityBins
 from defero.judge.calibration import brier_score as brier_score
 from defero.judge.calibration import expected_calibration_error as expected_calibration_error

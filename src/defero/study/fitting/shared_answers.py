@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defero.answering import check_answering
 from defero.core import ExpertTable
 from defero.core.checks.arrays import FloatArray
-from defero.core.errors import Argument, Message
 from defero.core.labels import MISSING
 from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.judge import shared_errors
+from defero.judge import check_answering, shared_errors
 from defero.judge.shared_errors import SharedErrors
 from defero.team import Team
 from defero.team.facts import AnsweringFacts, SharedErrorFacts
@@ -131,11 +129,8 @@ def answering_in(
         expert_names=learn.expert_names,
         classes=learn.classes.tolist(),
     )
-    sentences: tuple[Message, ...] = ()
-    if check.depends_on_label or check.depends_on_features:
-        sentences = tuple(Message(sentence) for sentence in check.describe(weighted=weights))
-    if sentences and weights is not None:
-        sentences = (*sentences, Message("This model was fitted with ", Argument("answer_weights", weights), "."))
+    notable = check.depends_on_label or check.depends_on_features
+    sentences = (check.sentence(weighted=weights),) if notable else ()
     return AnsweringFacts(check.depends_on_label, check.depends_on_features, sentences)
 
 
