@@ -214,7 +214,7 @@ class AnsweringCheck:
         given = "" if np.isnan(self.p_features) else ", beyond what the features predict"
         by = "label+features" if self.depends_on_features else "label"
         if self.depends_on_label:
-            found = f"its label{given} (p = {self.p_label:.2g}): {self._example()}"
+            found = f"its label{given} (p = {self.p_label:.2g}): {self.example}"
             found += ", and on its features" * self.depends_on_features
             advice = f"accuracies learned from these answers can be off by up to {100 * self.shift:.0f} points; use "
         elif self.depends_on_features:
@@ -230,7 +230,9 @@ class AnsweringCheck:
             return Message(start, "the model was fitted with ", used, "; use ", Argument("answer_weights", by), ".")
         return Message(start, "the model was fitted with ", used, ".")
 
-    def _example(self) -> str:
+    @property
+    def example(self) -> str:
+        """What shows that answering depends on the label, in a clause."""
         if self.by_pool:
             order = np.argsort(np.nan_to_num(self.answers_by_class, nan=-1.0), kind="stable")
             least, most = (int(order[place]) for place in (np.count_nonzero(np.isnan(self.answers_by_class)), -1))

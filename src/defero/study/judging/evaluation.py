@@ -11,6 +11,7 @@ from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.trial import Trial
+from defero.core.wording import count_of
 from defero.data.cases import Cases
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.remarks import remark_sentences
@@ -19,7 +20,6 @@ from defero.data.tables.item_keys import plain_name
 from defero.decide.terms import Terms
 from defero.judge.record import cautions as doubts
 from defero.judge.record.figures import plain
-from defero.judge.record.recorded import FROM_ANSWERS
 from defero.judge.record.team import TeamRecord
 from defero.study.absent import available_without
 from defero.study.fitting.shared_answers import shared_caution
@@ -112,16 +112,23 @@ class Evaluation:
 
     @cached_property
     def record(self) -> TeamRecord:
-        """The figures; made when they are asked for, as a rival's never are."""
+        """The figures, with everything a reader should know; made when they are asked for, as a rival's never are."""
         record = record_of(self.team, self.trial, random_state=self.random_state)
-        return with_cautions(
-            record,
-            self.team,
-            majority=self.majority,
-            rows_checked=self.rows_checked,
-            unusual=self.unusual,
-            others=(*unpayable(self.terms), *self._groups_caution()),
+        answering, n_items = self.team.facts.answering, count_of(record.team.total, "case")
+        # What `fit` said of the labels and the answers is not said again of the cases at hand, in worse words.
+        told = [doubts.FROM_ANSWERS] * (self.majority is not None)
+        told += [doubts.NOT_RANDOM] * (answering is not None and bool(answering.sentences))
+        unlike = f"{self.unusual} of {n_items} unlike those that were learned from: the certainty is bounded there."
+        cautions = (
+            self.majority,
+            None if self.rows_checked else UNCHECKED,
+            unlike if self.unusual else None,
+            *unpayable(self.terms),
+            *self._groups_caution(),
+            *(one for one in record.cautions if not one.startswith(tuple(told))),
+            shared_caution(self.team, known=record.shared_errors),
         )
+        return replace(record, cautions=tuple(one for one in cautions if one))
 
     def _groups_caution(self) -> list[str]:
         groups = self.team.facts.spec.groups
@@ -241,51 +248,6 @@ class Evaluation:
             f"Evaluation of {self.model} on {team.total} cases of {self.table}: team {100 * team.value:.1f} %, "
             f"model alone {100 * model.value:.1f} % right; summary() has the figures."
         )
-
-
-def with_cautions(
-    record: TeamRecord,
-    team: Team,
-    *,
-    majority: str | None,
-    rows_checked: bool,
-    unusual: int = 0,
-    others: Sequence[str] = (),
-) -> TeamRecord:
-    """Return the record with everything a reader should know, once.
-
-    First comes what a majority for a truth does to every figure, where one was taken, whether the cases are known to
-    be new, how many of them are `unusual`, and `others`. Experts with too few answers are named. What `fit`
-    found of who answered what is told on its own; the record's sentence on the cases at hand is then left out, for it
-    asks the same question less thoroughly.
-    """
-    # Where the label is known to be a majority, that is said first and in better words.
-    cautions = [one for one in record.cautions if majority is None or not one.startswith(FROM_ANSWERS)]
-    answering = team.facts.answering
-    if answering is not None and answering.sentences:
-        names = [expert.name for expert in record.experts]
-        _drop(cautions, doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes))
-    together = shared_caution(team, known=record.shared_errors)
-    if together is not None:
-        here = record.shared_errors.caution
-        cautions.insert(cautions.index(here) + 1 if here in cautions else len(cautions), together)
-    unproven = doubts.insufficient_evidence(record.experts, least=team.min_answers)
-    if unproven is not None:
-        thin = doubts.thin_evidence(record.experts)
-        place = cautions.index(thin) if thin in cautions else len(cautions)
-        counts = [one.training_answers for one in record.experts if one.training_answers is not None]
-        if not any(team.min_answers <= count < doubts.FEW_ANSWERS for count in counts):
-            _drop(cautions, thin)
-        cautions.insert(place, unproven)
-    first = [*([] if majority is None else [majority]), *([] if rows_checked else [UNCHECKED])]
-    if unusual:
-        first.append(doubts.unusual_cases(unusual, record.team.total))
-    return replace(record, cautions=(*first, *others, *cautions))
-
-
-def _drop(cautions: list[str], sentence: str | None) -> None:
-    if sentence in cautions:
-        cautions.remove(sentence)
 
 
 def evaluate_cases(
