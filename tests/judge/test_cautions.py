@@ -11,8 +11,7 @@ from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trial import Trial
 from defero.judge.accuracy import ClassRecall
-from defero.judge.intervals import Share
-from defero.judge.paired import Comparison, compare
+from defero.judge.intervals import Comparison, Share, compare
 from defero.judge.panels import PanelRecord
 from defero.judge.record.cautions import (
     broken_panel,

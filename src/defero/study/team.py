@@ -11,12 +11,11 @@ from defero.core.errors import InputError
 from defero.data.table_source import Table
 from defero.data.table_spec import SaidAgain
 from defero.study.engines import named_engine
-from defero.study.judging.comparison import compare_teams, load_rival
+from defero.study.judging.comparison import compare_teams, load_rival, within_limits
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.groups import group_tables
 from defero.study.judging.page import check_page, write_page
-from defero.study.judging.within_limits import within_limits
 from defero.study.money.given import Fees, Money
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing.limits import FileLimits

@@ -14,8 +14,7 @@ from defero.core.trial import ASK, PLAIN, Trial
 from defero.core.wording import count_of, list_in_words, money, percent
 from defero.judge.accuracy import ClassRecall
 from defero.judge.answering import check_answering
-from defero.judge.intervals import clopper_pearson_interval
-from defero.judge.paired import Comparison
+from defero.judge.intervals import Comparison, clopper_pearson_interval
 from defero.judge.panels import PanelRecord
 from defero.judge.record.members import MemberRecord, TeamPromises
 from defero.judge.record.ways import CostRecord, WayRecord, better_than_team

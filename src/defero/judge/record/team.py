@@ -11,8 +11,7 @@ from defero.core.trial import WAYS, Trial
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
 from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
-from defero.judge.intervals import Share
-from defero.judge.paired import Comparison, compare
+from defero.judge.intervals import Comparison, Share, compare
 from defero.judge.panels import PanelRecord, panel_record
 from defero.judge.record.cautions import cautions_of
 from defero.judge.record.figures import Plain, plain

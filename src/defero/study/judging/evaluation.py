@@ -22,7 +22,7 @@ from defero.judge.record import cautions as doubts
 from defero.judge.record.figures import plain
 from defero.judge.record.team import TeamRecord
 from defero.study.absent import available_without
-from defero.study.fitting.shared_answers import shared_caution
+from defero.study.fitting.fit_team import shared_caution
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
 from defero.study.judging.summary import record_text
 from defero.study.money.given import Money, unpayable
@@ -36,9 +36,8 @@ from defero.team.rows import Fresh
 if TYPE_CHECKING:
     import pandas as pd
 
-    from defero.study.judging.comparison import Rival
+    from defero.study.judging.comparison import LimitedTeam, Rival
     from defero.study.judging.groups import GroupTable
-    from defero.study.judging.within_limits import LimitedTeam
 
 
 UNCHECKED = (
