@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.judge.answer_weights import _class_shares, _pool_log_odds, answer_weights
 from defero.judge.answering import who_answered
+from defero.judge.weights import _class_shares, _pool_log_odds, answer_weights
 
 ACCURACY = np.array([0.95, 0.4])
 

@@ -18,7 +18,7 @@ from defero.data.encoders.find import find_encoder
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
 from defero.data.recipes.numbered import NumberedColumns
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.judge.answer_weights import By, answer_weights
+from defero.judge.weights import By, answer_weights
 from defero.scorers.raw_columns import RawColumn, RawColumns
 from defero.scorers.tree_columns import TreeColumns
 from defero.team import Team

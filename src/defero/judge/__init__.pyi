@@ -3,7 +3,6 @@ from defero.judge.accuracy import coverage as coverage
 from defero.judge.accuracy import deferral_curve as deferral_curve
 from defero.judge.accuracy import system_accuracy as system_accuracy
 from defero.judge.accuracy import system_labels as system_labels
-from defero.judge.answer_weights import answer_weights as answer_weights
 from defero.judge.answering import AnsweringCheck as AnsweringCheck
 from defero.judge.answering import check_answering as check_answering
 from defero.judge.calibration import ReliabilityBins as ReliabilityBins
@@ -33,3 +32,4 @@ from defero.judge.shared_errors import shared_errors as shared_errors
 from defero.judge.smooth import SmoothCalibration as SmoothCalibration
 from defero.judge.smooth import smooth_calibration_error as smooth_calibration_error
 from defero.judge.smooth import smooth_calibration_interval as smooth_calibration_interval
+from defero.judge.weights import answer_weights as answer_weights

@@ -218,7 +218,9 @@ def team_record(
     promises = team_promises(trial)
     experts = expert_records(trial, promises, training_answers, rng=rng)
     ways = way_records(trial)
-    weights = scores.link == "weight"
+    weights, proba = scores.link == "weight", scores.expert_proba
+    pooled = expected_calibration_error(proba, correct, observed=observed, average="pooled")
+    by_class = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
     record = TeamRecord(
         team=Share(int(team_right.sum()), len(trial)),
         model=Share(int(model_right.sum()), len(trial)),
@@ -229,14 +231,16 @@ def team_record(
         experts=experts,
         promises=promises,
         model_calibration=model_record(trial, promises, rng=rng),
-        pooled_error=math.nan if weights else _pooled_error(trial),
+        pooled_error=math.nan if weights else pooled,
         mean_error=mean_of_known(np.array([expert.calibration_error for expert in experts])),
         recall=class_recalls(trial),
         # Calibration hides the softmax estimate's fault from its users, not from the judge.
         above_one=trial.uncalibrated.above_one(),
         skill=skill_by_class(correct, trial.label_idx, n_classes, observed=observed),
-        by_predicted_class=_by_predicted_class(trial),
-        shared_errors=_shared_errors(trial),
+        by_predicted_class=replace(by_class, promised=by_class.promised * math.nan) if weights else by_class,
+        shared_errors=shared_errors(
+            trial.answer_idx, trial.label_idx, None if weights else proba, expert_names=trial.expert_names
+        ),
         estimates="weights" if weights else "probabilities",
         recalibrated=trial.uncalibrated is not scores,
         panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
@@ -248,19 +252,3 @@ def team_record(
     )
     cautions = cautions_of(record, trial, panel_cases=panel_cases, min_answers=min_answers)
     return replace(record, cautions=cautions)
-
-
-def _shared_errors(trial: Trial) -> SharedErrors:
-    proba = None if trial.scores.link == "weight" else trial.scores.expert_proba
-    return shared_errors(trial.answer_idx, trial.label_idx, proba, expert_names=trial.expert_names)
-
-
-def _pooled_error(trial: Trial) -> float:
-    proba, correct = trial.scores.expert_proba, trial.expert_correct
-    return expected_calibration_error(proba, correct, observed=trial.observed, average="pooled")
-
-
-def _by_predicted_class(trial: Trial) -> GroupCalibration:
-    scores = trial.scores
-    by_group = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
-    return replace(by_group, promised=by_group.promised * math.nan) if scores.link == "weight" else by_group

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from defero.core import ExpertTable
-from defero.core.checks.arrays import FloatArray
-from defero.core.labels import MISSING
 from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
@@ -193,8 +191,6 @@ def _facts(facts: FitFacts, cases: Cases, answering: AnsweringFacts | None, *, r
 MOST_CELLS = 20_000_000
 """Of a larger table as many cases are looked at, drawn among those that two experts answered."""
 MOST_GROUPS = 3
-_DRAWN = 2.0
-"""How many answers an expert's share in one class borrows from their share in all."""
 
 
 def shared_in(cases: Cases) -> SharedErrorFacts | None:
@@ -204,7 +200,11 @@ def shared_in(cases: Cases) -> SharedErrorFacts | None:
     """
     if cases.table.n_experts < 2 or cases.n_majority:
         return None
-    together = _shared(cases.table)
+    table, most = cases.table, MOST_CELLS // cases.table.n_experts
+    if len(table) > most:
+        rows = np.flatnonzero(table.answered > 1)
+        table = table.take(np.sort(np.random.default_rng(0).permutation(rows)[:most]))
+    together = shared_errors(table.answer_idx, table.label_idx, expert_names=table.expert_names)
     return SharedErrorFacts(_sentences(together), tuple(map(tuple, together.group_names)))
 
 
@@ -234,28 +234,6 @@ def _sentences(together: SharedErrors) -> tuple[str, ...]:
     left = len(sentences) - MOST_GROUPS
     more = (f"So do {left} more group{'s' if left > 1 else ''} of experts.",) if left > 0 else ()
     return (*sentences[:MOST_GROUPS], *more, shown)
-
-
-def _shared(table: ExpertTable) -> SharedErrors:
-    most = MOST_CELLS // table.n_experts
-    if len(table) > most:
-        rows = np.flatnonzero(table.answered > 1)
-        table = table.take(np.sort(np.random.default_rng(0).permutation(rows)[:most]))
-    answer_idx = table.answer_idx
-    shares = _class_shares(answer_idx, table.label_idx, n_classes=table.n_classes)
-    return shared_errors(answer_idx, table.label_idx, shares, expert_names=table.expert_names)
-
-
-def _class_shares(answer_idx: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, n_classes: int) -> FloatArray:
-    """Return P(expert j is right) by the true class of each item, (n, J): shares shrunk toward each expert's own."""
-    answered, right = answer_idx != MISSING, answer_idx == labels[:, None]
-    own = (right.sum(axis=0) + 1) / (answered.sum(axis=0) + 2)
-    shares = np.empty((n_classes, answer_idx.shape[1]))
-    for k in range(n_classes):
-        rows = labels == k
-        shares[k] = (right[rows].sum(axis=0) + _DRAWN * own) / (answered[rows].sum(axis=0) + _DRAWN)
-    share_of_label: FloatArray = shares[labels]
-    return share_of_label
 
 
 def answering_in(

@@ -294,9 +294,18 @@ def evaluate_cases(
 
 
 def _notes_on(cases: Cases, test: ExpertTable, team: Team, fresh: Fresh) -> tuple[str, ...]:
-    """Say what was left out of a table, which rows look alike, and which cells are blank."""
-    sentences = (*no_groups_sentence(team, cases), *_alike_sentence(team, fresh), *_gaps(team, test))
-    return (*cases.notes, *sentences)
+    """Say what was left out of a table, which rows look alike, and which cells are blank or new to the team."""
+    alike = (
+        f"{count_of(fresh.alike, 'case')} {'has' if fresh.alike == 1 else 'have'} the features of rows that "
+        f"{learners(team)} used, but another key, and count as new: if they are the same cases, the figures are too "
+        "good.",
+    )
+    remarks = {} if team.recipe is None else team.recipe.remarks(test.features)
+    return (
+        *(*cases.notes, *no_groups_sentence(team, cases)),
+        *(alike if fresh.alike else ()),
+        *remark_sentences(remarks),
+    )
 
 
 def other_terms(team: Team, terms: Terms, absent: Sequence[str] = ()) -> tuple[str, ...]:
@@ -320,20 +329,3 @@ def _nothing_new(read: TeamCases, *, any_fresh: bool) -> TableError:
         f"{read.cases.source}: all {len(read.cases)} rows were seen by {who}{of_group}, and a team cannot be judged on "
         "what it learned from; pass other cases."
     )
-
-
-def _alike_sentence(team: Team, fresh: Fresh) -> tuple[str, ...]:
-    """Say that cases with other keys have the features of rows that were seen."""
-    if not fresh.alike:
-        return ()
-    equal = "1 case has" if fresh.alike == 1 else f"{fresh.alike} cases have"
-    return (
-        f"{equal} the features of rows that {learners(team)} used, but another key, and count as new: "
-        "if they are the same cases, the figures are too good.",
-    )
-
-
-def _gaps(team: Team, test: ExpertTable) -> tuple[str, ...]:
-    """Say where cells are blank, or hold something that training has not seen."""
-    remarks = {} if team.recipe is None else team.recipe.remarks(test.features)
-    return tuple(remark_sentences(remarks))
