@@ -16,7 +16,6 @@ from defero.judge.panels import PanelRecord
 from defero.judge.record.cautions import (
     broken_panel,
     broken_promises,
-    chosen_cases,
     few_cases,
     idle_model,
     impossible_estimates,
@@ -30,6 +29,7 @@ from defero.judge.record.cautions import (
     unseen_classes,
 )
 from defero.judge.record.members import MemberRecord, PromiseRecord, TeamPromises
+from defero.study.judging.evaluation import chosen_cases
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 

@@ -13,7 +13,6 @@ from defero.core.targets import TARGETS
 from defero.core.trial import ASK, PLAIN, Trial
 from defero.core.wording import count_of, list_in_words, money, percent
 from defero.judge.accuracy import ClassRecall
-from defero.judge.answering import check_answering
 from defero.judge.intervals import Comparison, clopper_pearson_interval
 from defero.judge.panels import PanelRecord
 from defero.judge.record.members import MemberRecord, TeamPromises
@@ -28,15 +27,12 @@ MANY = 4
 """Of fewer experts any panel of two is most of the team."""
 NAMED = 2
 """How many experts a sentence names before it counts the others."""
-SMALL_SHIFT = 0.1
-"""Cases whose class shares differ from all cases' by less than this (half the sum of the gaps) are much the same."""
 SMALL_ERROR = 0.02
 """Calibration errors below this change few decisions, however many cases prove them."""
 RISK = 0.05
 """How often a sentence about several experts may be a false alarm."""
 FEW_PANEL_CASES = 100
 """From fewer cases the threshold of a panel is little more than a guess on the safe side."""
-NOT_RANDOM = "Recorded answers were not random"
 FROM_ANSWERS = "The label is the most frequent answer"
 
 
@@ -73,7 +69,6 @@ def cautions_of(
         else large_panels(record.panel, n_experts=len(experts), recorded=record.recorded, calibrated_on=panel_cases),
         record.shared_errors.caution,
         thin_evidence(experts, min_answers=min_answers),
-        chosen_cases(trial),
         impossible_estimates(record.above_one, recalibrated=record.recalibrated),
         silent_experts(experts),
         unseen_classes(record.classes, record.class_counts),
@@ -262,28 +257,6 @@ def thin_evidence(experts: Sequence[MemberRecord], *, min_answers: int = 0) -> s
     who = list_in_words([f"{name} ({count})" for count, name in few[: NAMED + 1]], total=len(few))
     never = f"; never asked alone with fewer than {min_answers}" if few and few[0][0] < min_answers else ""
     return f"Few answers to learn from: {who}{never}." if few else None
-
-
-def chosen_cases(trial: Trial) -> str | None:
-    """Say that recorded answers are no random choice of the cases: whether a case was answered depends on its label.
-
-    Only where the classes of the answered cases are shifted by more than `SMALL_SHIFT`.
-    """
-    if not len(trial):
-        return None
-    item_idx, expert_idx = np.nonzero(trial.observed)
-    check = check_answering(
-        item_idx,
-        expert_idx,
-        trial.label_idx,
-        n_classes=len(trial.classes),
-        n_experts=len(trial.expert_names),
-        expert_names=trial.expert_names,
-        classes=trial.classes.tolist(),
-    )
-    if not check.depends_on_label or check.shift <= SMALL_SHIFT:
-        return None
-    return f"{NOT_RANDOM} (p = {check.p_label:.2g}): {check.example}; accuracies are about those cases."
 
 
 def impossible_estimates(above_one: float, *, recalibrated: bool) -> str | None:

@@ -7,6 +7,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
@@ -18,6 +20,7 @@ from defero.data.recipes.remarks import remark_sentences
 from defero.data.tables.cells import is_blank
 from defero.data.tables.item_keys import plain_name
 from defero.decide.terms import Terms
+from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
 from defero.judge.record.figures import plain
 from defero.judge.record.team import TeamRecord
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from defero.study.judging.groups import GroupTable
 
 
+SMALL_SHIFT = 0.1
+"""Cases whose class shares differ from all cases' by less than this (half the sum of the gaps) are much the same."""
 UNCHECKED = (
     "It was not checked that these cases are new to the team: whoever evaluated it vouched for that. On cases that it "
     "was fitted on, the figures are too good."
@@ -115,8 +120,6 @@ class Evaluation:
         record = record_of(self.team, self.trial, random_state=self.random_state)
         answering, n_items = self.team.facts.answering, count_of(record.team.total, "case")
         # What `fit` said of the labels and the answers is not said again of the cases at hand, in worse words.
-        told = [doubts.FROM_ANSWERS] * (self.majority is not None)
-        told += [doubts.NOT_RANDOM] * (answering is not None and bool(answering.sentences))
         unlike = f"{self.unusual} of {n_items} unlike those that were learned from: the certainty is bounded there."
         cautions = (
             self.majority,
@@ -124,7 +127,8 @@ class Evaluation:
             unlike if self.unusual else None,
             *unpayable(self.terms),
             *self._groups_caution(),
-            *(one for one in record.cautions if not one.startswith(tuple(told))),
+            *(one for one in record.cautions if self.majority is None or not one.startswith(doubts.FROM_ANSWERS)),
+            None if answering is not None and answering.sentences else chosen_cases(self.trial),
             shared_caution(self.team, known=record.shared_errors),
         )
         return replace(record, cautions=tuple(one for one in cautions if one))
@@ -247,6 +251,29 @@ class Evaluation:
             f"Evaluation of {self.model} on {team.total} cases of {self.table}: team {100 * team.value:.1f} %, "
             f"model alone {100 * model.value:.1f} % right; summary() has the figures."
         )
+
+
+def chosen_cases(trial: Trial) -> str | None:
+    """Say that recorded answers are no random choice of the cases: whether a case was answered depends on its label.
+
+    Only where the classes of the answered cases are shifted by more than `SMALL_SHIFT`.
+    """
+    if not len(trial):
+        return None
+    item_idx, expert_idx = np.nonzero(trial.observed)
+    check = check_answering(
+        item_idx,
+        expert_idx,
+        trial.label_idx,
+        n_classes=len(trial.classes),
+        n_experts=len(trial.expert_names),
+        expert_names=trial.expert_names,
+        classes=trial.classes.tolist(),
+    )
+    if not check.depends_on_label or check.shift <= SMALL_SHIFT:
+        return None
+    p = f"p = {check.p_label:.2g}"
+    return f"Recorded answers were not random ({p}): {check.example}; accuracies are about those cases."
 
 
 def evaluate_cases(
