@@ -166,7 +166,7 @@ def test_an_expert_of_few_answers_is_named_and_not_asked_alone(folder, cases):
     assert f"note: {said}\n" in run("evaluate", "other", "few.csv").out
     again = json.loads(fit("few.csv", "--json", "--min-answers", "1").out)["test"]
     assert all(expert["asked_alone"] for expert in again["experts"])
-    assert any(sentence.startswith("dr_b answered only ") for sentence in again["cautions"])
+    assert any(sentence.startswith("Few answers to learn from: dr_b (") for sentence in again["cautions"])
 
 
 def test_a_column_with_a_comma_is_named_in_quotes(folder, cases):

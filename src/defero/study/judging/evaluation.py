@@ -120,7 +120,7 @@ class Evaluation:
         record = record_of(self.team, self.trial, random_state=self.random_state)
         answering, n_items = self.team.facts.answering, count_of(record.team.total, "case")
         # What `fit` said of the labels and the answers is not said again of the cases at hand, in worse words.
-        unlike = f"{self.unusual} of {n_items} unlike those that were learned from: the certainty is bounded there."
+        unlike = f"Unlike those that were learned from: {self.unusual} of {n_items}; the certainty is bounded there."
         cautions = (
             self.majority,
             None if self.rows_checked else UNCHECKED,
