@@ -1,4 +1,3 @@
-from defero import answering as answering
 from defero import calibration as calibration
 from defero import data as data
 from defero import datasets as datasets

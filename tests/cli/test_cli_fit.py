@@ -275,9 +275,9 @@ def test_a_copy_of_the_truth_is_noted_whatever_its_type(folder, cases):
 
 
 def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
-    from defero.answering.weights import By
     from defero.estimators import deferral
     from defero.estimators.expert_heads import HeadsOption
+    from defero.judge.weights import By
     from defero.study.fitting.choices import HEADS, NETS, WEIGHTS
 
     assert set(HEADS) == set(get_args(HeadsOption))

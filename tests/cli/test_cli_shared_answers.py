@@ -1,6 +1,7 @@
 """Copies in a crowd: too few shared answers among the held-out cases, enough in all answers of the table."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from clinic import run
 
 from defero.core import ExpertTable
-from defero.study.fitting import shared_answers
+from defero.study.fitting import fit_team
 
 FIT = ["--answers", "log.csv", "--label", "truth", "--net", "linear", "--out", "model"]
 SAID = "In all answers of the table of fit: ann_00 and ann_01 err together: count them as one person."
@@ -75,15 +76,7 @@ def test_of_a_huge_table_some_cases_are_looked_at(monkeypatch):
     said = np.where(rng.random((600, 4)) < 0.6, truth[:, None], rng.integers(3, size=(600, 4)))
     said[:, 3] = said[:, 0]
     table = ExpertTable(features=np.zeros((600, 1)), labels=truth, answers=said, expert_names=list("abcd"))
-    monkeypatch.setattr(shared_answers, "MOST_CELLS", 1200)
-    found = shared_answers._shared(table)
-    assert found.n_shared.max() == 300
-    assert found.group_names == (("a", "d"),)
-
-
-def test_a_share_in_a_class_is_drawn_to_the_share_in_all():
-    given = np.array([[0, -1], [0, 1], [1, -1]])
-    shares = shared_answers._class_shares(given, np.array([0, 1, 1]), n_classes=2)
-    own = np.array([3 / 5, 2 / 3])
-    np.testing.assert_allclose(shares[0], [(1 + 2 * own[0]) / 3, own[1]])
-    np.testing.assert_allclose(shares[1], [(1 + 2 * own[0]) / 4, (1 + 2 * own[1]) / 3])
+    monkeypatch.setattr(fit_team, "MOST_CELLS", 1200)
+    found = fit_team.shared_in(SimpleNamespace(table=table, n_majority=0))
+    assert found.groups == (("a", "d"),)
+    assert "of 300 shared cases" in found.sentences[-1]

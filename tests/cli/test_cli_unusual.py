@@ -100,7 +100,7 @@ def test_evaluate_and_report_say_how_many(folder):
     cases.to_csv(folder / "more.csv", index=False)
     judged = json.loads(run("evaluate", folder / "model", folder / "more.csv", "--json").out)
     assert judged["test"]["unusual"] == 2
-    assert any("2 of 40 cases are unlike" in one for one in judged["test"]["cautions"])
+    assert any("learned from: 2 of 40 cases" in one for one in judged["test"]["cautions"])
     assert any("age: far beyond the training range" in one for one in judged["notes"])
     assert run("report", folder / "model", folder / "more.csv", "--out", folder / "page.html").code == 0
-    assert "2 of 40 cases are unlike" in (folder / "page.html").read_text()
+    assert "learned from: 2 of 40 cases" in (folder / "page.html").read_text()

@@ -5,19 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2, chi2_contingency
+from scipy.stats import binom
 
+from defero.core.results import Decision
+from defero.core.scores import Scores
+from defero.core.trial import Trial
 from defero.judge.accuracy import ClassRecall
-from defero.judge.intervals import Share
-from defero.judge.paired import Comparison, compare
+from defero.judge.intervals import Comparison, Share, compare
 from defero.judge.panels import PanelRecord
 from defero.judge.record.cautions import (
-    _chance_of_at_least,
     broken_panel,
     broken_promises,
-    broken_total,
-    chance_of_choice,
-    chosen_cases,
     few_cases,
     idle_model,
     impossible_estimates,
@@ -30,7 +28,8 @@ from defero.judge.record.cautions import (
     thin_evidence,
     unseen_classes,
 )
-from defero.judge.record.members import MemberRecord, PromiseRecord
+from defero.judge.record.members import MemberRecord, PromiseRecord, TeamPromises
+from defero.study.judging.evaluation import chosen_cases
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 
@@ -40,15 +39,15 @@ def expert(name, *, asked=(0, 0), promised=math.nan, alone=(80, 100), answers=No
     return MemberRecord(name, Share(*alone), promise, GAIN, answers, 0.1, 0.1, 0.0, 0.2)
 
 
-def model(promised=math.nan, right=0, total=0):
-    return MemberRecord("model", Share(0, 0), PromiseRecord(promised, Share(right, total), 2), GAIN)
-
-
-def together(experts):
-    """Return the promise of all experts as one."""
+def judged(experts, of_model=None, *, total=None):
+    """Return the sentence on these experts and the model, and on all experts as one."""
     asked = Share(sum(one.asked.right for one in experts), sum(one.asked.total for one in experts))
     promised = sum(one.promised * one.asked.total for one in experts) / max(asked.total, 1)
-    return PromiseRecord(promised, asked, len(experts) + 1)
+    all_experts = PromiseRecord(promised, asked, len(experts) + 1)
+    of_model = PromiseRecord(math.nan, Share(0, 0), 2) if of_model is None else of_model
+    total = PromiseRecord(math.nan, Share(0, 9_999)) if total is None else total
+    promises = TeamPromises(total, of_model, tuple(one.promise for one in experts), all_experts)
+    return broken_promises(experts, promises)
 
 
 def panel(kept, low, high, word, *, target="any-correct", asked_for=0.9):
@@ -56,8 +55,7 @@ def panel(kept, low, high, word, *, target="any-correct", asked_for=0.9):
 
 
 def test_few_cases():
-    assert few_cases(0) == "There is no case to judge by."
-    assert few_cases(1) == "One case is too few to judge by: look at the intervals."
+    assert few_cases(1) == "1 case is too few to judge by: look at the intervals."
     assert few_cases(49) == "49 cases are too few to judge by: look at the intervals."
     assert few_cases(50) is None
 
@@ -111,11 +109,11 @@ def test_a_class_that_is_lost():
     kept = [found("a", 10, 30, 0.06), found("b", 30, 10, 0.001)]
     assert lost_classes(kept) is None
     assert lost_classes([*kept, found("c", 20, 30, 0.04)]) == (
-        "The team finds class c (50.0 % of 40 beside 75.0 %) less often than the model alone."
+        "Classes that the team finds less often than the model alone: c (50.0 % of 40 beside 75.0 %)."
     )
     several = lost_classes([found(k, 10 + k, 40, 0.01) for k in range(5)])
-    assert several.startswith("The team finds classes 0 (25.0 % of 40 beside 100.0 %), 1 (")
-    assert several.endswith(") and 3 more less often than the model alone.")
+    assert ": 0 (25.0 % of 40 beside 100.0 %), 1 (" in several
+    assert several.endswith(") and 3 more.")
 
 
 def test_a_panel_that_breaks_its_promise():
@@ -131,46 +129,45 @@ def test_a_panel_that_breaks_its_promise():
 
 def test_a_broken_promise():
     experts = [expert("dr_a", asked=(90, 100), promised=0.9), expert("dr_c", asked=(116, 150), promised=0.9)]
-    assert broken_promises(experts, model(0.8, 80, 100), together(experts)) == (
-        "dr_c promises more than they keep on what they get: 0.90 promised, 0.69 to 0.85 kept."
+    assert judged(experts, PromiseRecord(0.8, Share(80, 100), 2)) == (
+        "More was promised than kept: dr_c (0.900 promised, 0.687 to 0.846 kept, 150 cases)."
     )
-    assert broken_promises(experts[:1], model(0.9, 60, 100), together(experts[:1])) == (
-        "The model promises more than it keeps on what it decides: 0.90 promised, 0.48 to 0.71 kept."
+    assert judged(experts[:1], PromiseRecord(0.9, Share(60, 100), 2)) == (
+        "More was promised than kept: the model (0.900 promised, 0.483 to 0.709 kept, 100 cases)."
     )
-    assert broken_promises(experts[:1], model(), together(experts[:1])) is None
+    assert judged(experts[:1]) is None
 
 
 def test_modesty_is_let_pass_and_a_gap_of_one_point_is_not():
-    modest = [expert("dr_a", asked=(990, 1_000), promised=0.5)]
-    assert broken_promises(modest, model(), together(modest)) is None
-    gap = [expert("dr_a", asked=(8_900, 10_000), promised=0.9)]
-    assert "dr_a promises more" in broken_promises(gap, model(), together(gap))
+    assert judged([expert("dr_a", asked=(990, 1_000), promised=0.5)]) is None
+    assert "kept: dr_a (" in judged([expert("dr_a", asked=(8_900, 10_000), promised=0.9)])
 
 
 def test_the_total_is_judged_by_its_interval():
     low, high = PromiseRecord(0.9, Share(880, 1000)).interval
-    assert broken_total(PromiseRecord(high - 1e-9, Share(880, 1000))) is None
-    sentence = broken_total(PromiseRecord(0.95, Share(880, 1000)))
-    assert f"0.950, and 0.880 ({low:.3f} to {high:.3f})" in sentence
-    assert "all 1000 cases" in sentence
+    assert judged([], total=PromiseRecord(high - 1e-9, Share(880, 1000))) is None
+    sentence = judged([], total=PromiseRecord(0.95, Share(880, 1000)))
+    assert f"the team in total (0.950 promised, {low:.3f} to {high:.3f} kept, 1000 cases)" in sentence
+    # Where one member decides every case, the promise is theirs.
+    alone = judged([], PromiseRecord(0.95, Share(880, 1000)), total=PromiseRecord(0.95, Share(880, 1000)))
+    assert "the model (" in alone
+    assert "in total" not in alone
 
 
 def test_many_who_got_few_cases_each_are_judged_together():
     """Nobody alone got enough: five cases each, 0.95 promised, four kept."""
     experts = [expert(f"worker_{j}", asked=(4, 5), promised=0.95) for j in range(40)]
-    assert broken_promises(experts, model(), together(experts)) == (
-        "Together the experts promise more than they keep on the 200 cases that they get: "
-        "0.95 promised, 0.70 to 0.88 kept."
+    assert judged(experts) == (
+        "More was promised than kept: all experts together (0.950 promised, 0.696 to 0.882 kept, 200 cases)."
     )
-    assert broken_promises(experts[:2], model(), together(experts[:2])) is None
+    assert judged(experts[:2]) is None
 
 
 def test_many_are_counted_the_worst_named():
-    experts = [expert(f"e{j}", asked=(60 - j, 100), promised=0.95, n_members=50) for j in range(50)]
-    sentence = broken_promises(experts, model(), together(experts))
-    assert sentence.startswith("e49 (0.95 promised, ")
-    assert sentence.endswith(" kept) and 48 more promise more than they keep on what they get.")
-    assert len(sentence) < 200
+    sentence = judged([expert(f"e{j}", asked=(60 - j, 100), promised=0.95, n_members=50) for j in range(50)])
+    assert sentence.startswith("More was promised than kept: e49 (0.950 promised, ")
+    assert sentence.endswith(" cases) and 47 more.")
+    assert len(sentence) < 260
 
 
 @pytest.mark.parametrize("promised", [0.8, 0.95, 0.97, 0.99])
@@ -194,69 +191,44 @@ def test_liars_are_found():
 @pytest.mark.parametrize(
     ("answers", "sentence"),
     [
-        ({"dr_a": 200, "dr_b": 14}, "dr_b answered only 14 training cases."),
-        ({"dr_a": 200, "dr_b": 1}, "dr_b answered only 1 training case."),
-        ({"dr_a": 200, "dr_b": 0}, "dr_b answered no training case."),
-        ({"dr_a": 20, "dr_b": 3}, "dr_b and dr_a answered fewer than 30 training cases (the fewest: 3)."),
+        ({"dr_a": 200, "dr_b": 14}, "Few answers to learn from: dr_b (14)."),
+        (
+            {"dr_a": 20, "dr_b": 3},
+            "Few answers to learn from: dr_b (3) and dr_a (20); never asked alone with fewer than 5.",
+        ),
         ({"dr_a": 30, "dr_b": None}, None),
         (
-            {f"e{j}": j for j in range(50)},
-            "e0, e1 and 28 more answered fewer than 30 training cases (the fewest: 0).",
+            {f"e{j}": j + 5 for j in range(50)},
+            "Few answers to learn from: e0 (5), e1 (6), e2 (7) and 22 more.",
         ),
     ],
 )
 def test_thin_evidence(answers, sentence):
-    assert thin_evidence([expert(name, answers=count) for name, count in answers.items()]) == sentence
+    assert thin_evidence([expert(name, answers=count) for name, count in answers.items()], min_answers=5) == sentence
+
+
+def recorded(answered, label_idx):
+    """Return a trial of two classes in which these cells (n, J) are answered, all rightly."""
+    names = tuple(f"dr_{j}" for j in range(answered.shape[1]))
+    n_items, n_experts = answered.shape
+    scores = Scores.from_probabilities(np.full((n_items, 2), 0.5), np.full((n_items, n_experts), 0.5))
+    nobody, even = np.full(n_items, -1), np.full(n_items, 0.5)
+    decision = Decision(nobody, names, even, even, nobody, even, nobody)
+    answer_idx = np.where(answered, label_idx[:, None], -1)
+    return Trial(np.array(["a", "b"]), label_idx, answer_idx, scores, decision, scores)
 
 
 def test_chosen_cases_are_told_with_the_class():
-    answered = np.array([[10, 10, 80], [33, 33, 34]])
-    assert chosen_cases(["dr_a", "dr_b"], answered, [100, 100, 100], [0, 1, 2]) == (
-        "Recorded answers were not random: dr_a saw mostly class 2 (80 % of theirs, 33 % of all); "
-        "their accuracy is about those cases."
-    )
-    many = chosen_cases([f"e{j}" for j in range(50)], np.tile(answered[0], (50, 1)), [100, 100, 100], [0, 1, 2])
-    assert " and 48 more; their accuracies are about those cases." in many
-    assert len(many) < 250
-
-
-def test_a_class_that_is_seen_more_often_than_others_but_not_mostly():
-    answered = np.array([[25, 25, 10, 40]])
-    assert "dr_a saw many of class d (40 % of theirs, 25 % of all)" in chosen_cases(
-        ["dr_a"], answered, [100] * 4, ["a", "b", "c", "d"]
-    )
-
-
-def test_chosen_cases_let_pass():
-    classes = ["a", "b"]
-    assert chosen_cases(["dr_a"], np.array([[252_000, 250_000]]), [500_000, 500_000], classes) is None, "a trifle"
-    assert chosen_cases(["dr_a"], np.array([[3, 0]]), [50, 50], classes) is None, "chance"
-    assert chosen_cases(["dr_a"], np.array([[50, 50]]), [50, 50], classes) is None, "saw everything"
-    assert chosen_cases(["dr_a"], np.array([[0, 0]]), [50, 50], classes) is None, "saw nothing"
-    assert chosen_cases(["dr_a"], np.array([[9, 0]]), [50, 0], classes) is None, "one class alone"
-    assert chosen_cases([], np.zeros((0, 2), int), [50, 50], classes) is None
-    assert chosen_cases(["dr_a"], np.array([[0, 0]]), [0, 0], classes) is None
-
-
-@pytest.mark.parametrize(("n", "share", "n_classes"), [(60, 0.5, 3), (400, 0.1, 2), (400, 0.9, 10), (200, 0.25, 40)])
-def test_a_random_choice_is_seldom_taken_for_another(n, share, n_classes):
-    """Ten experts who saw a random part: at most one study in twenty warns."""
-    rng, warned = np.random.default_rng(8), 0
-    for _ in range(300):
-        labels = rng.integers(0, n_classes, n)
-        counts = np.bincount(labels, minlength=n_classes)
-        seen = rng.random((10, n)) < share
-        answered = np.array([np.bincount(labels[row], minlength=n_classes) for row in seen])
-        warned += chosen_cases([f"e{j}" for j in range(10)], answered, counts, range(n_classes)) is not None
-    assert warned / 300 <= 0.07
-
-
-@pytest.mark.parametrize("answered", [[30, 20, 25], [60, 80, 70], [8, 30, 12]])
-def test_the_test_is_scipys_of_answered_against_not(answered):
-    answered, counts = np.array(answered), np.array([100, 120, 90])
-    whole = chi2_contingency([answered, counts - answered], correction=False)
-    expected = chi2.sf(whole.statistic * 309 / 310, 2)
-    assert chance_of_choice(answered, counts.astype(float)) == pytest.approx(expected)
+    rng = np.random.default_rng(0)
+    label_idx = rng.integers(2, size=300)
+    answered = rng.random((300, 2)) < np.where(label_idx == 1, 0.8, 0.2)[:, None]
+    sentence = chosen_cases(recorded(answered, label_idx))
+    assert sentence.startswith("Recorded answers were not random (p = 0.0025): class b got 1.56")
+    assert sentence.endswith("; accuracies are about those cases.")
+    assert chosen_cases(recorded(rng.random((300, 2)) < 0.5, label_idx)) is None
+    assert chosen_cases(recorded(np.ones((300, 2), dtype=bool), label_idx)) is None
+    assert chosen_cases(recorded(np.zeros((300, 2), dtype=bool), label_idx)) is None
+    assert chosen_cases(recorded(answered[:, :0], label_idx)) is None
 
 
 def test_the_rest():
@@ -264,18 +236,16 @@ def test_the_rest():
         "5.0 % of the experts' estimates exceeded 1 before recalibration, a fault of the softmax loss."
     )
     assert impossible_estimates(1e-5, recalibrated=False) == (
-        "less than 0.1 % of the experts' estimates exceed 1, a fault of the softmax loss: call calibrate."
+        "<0.1 % of the experts' estimates exceed 1, a fault of the softmax loss: call calibrate."
     )
     assert impossible_estimates(0.0, recalibrated=False) is None
     assert impossible_estimates(math.nan, recalibrated=False) is None
     silent = [expert(name, alone=(0, 0)) for name in ("a", "b", "c")]
-    assert silent_experts(silent[:1]) == "a has no recorded answer here and cannot be judged."
-    assert silent_experts(silent) == "a, b and 1 more have no recorded answer here and cannot be judged."
+    assert silent_experts(silent[:1]) == "No recorded answer here, so not judged: a."
+    assert silent_experts(silent) == "No recorded answer here, so not judged: a, b and 1 more."
     assert silent_experts([expert("a")]) is None
-    assert (
-        unseen_classes(["x", "y"], [3, 0]) == "No case here has the class y: the figures say nothing about such cases."
-    )
-    assert unseen_classes(range(9), [1] + [0] * 8).startswith("No case here has the classes 1, 2 and 6 more")
+    assert unseen_classes(["x", "y"], [3, 0]) == "No case here, so the figures say nothing of it: class y."
+    assert unseen_classes(range(9), [1] + [0] * 8).endswith(": class 1, 2 and 6 more.")
     assert unseen_classes(["x"], [3]) is None
     assert unseen_classes(["x"], [0]) is None
 
@@ -309,8 +279,8 @@ def test_chances_that_are_off_are_counted():
     sentence = miscalibrated_estimates([*honest, *bad], recalibrated=True)
     assert all(fact in sentence for fact in ("3 of 10 experts", "6.1 to 8.1 points", "recalibration has not"))
     alone = miscalibrated_estimates([bad[0]], recalibrated=False)
-    assert all(fact in alone for fact in ("of b0", "6.1 points", "call calibrate"))
-    assert "of all 3 experts" in miscalibrated_estimates(bad, recalibrated=True)
+    assert all(fact in alone for fact in ("of 1 of 1 expert", "6.1 points", "call calibrate"))
+    assert "of 3 of 3 experts" in miscalibrated_estimates(bad, recalibrated=True)
 
 
 def test_chances_that_are_off_by_little_or_by_chance_are_not():
@@ -320,9 +290,3 @@ def test_chances_that_are_off_by_little_or_by_chance_are_not():
     assert miscalibrated_estimates([off("b", 0.015, 0.01)], recalibrated=True) is None
     assert miscalibrated_estimates([off("b", math.nan, math.nan)], recalibrated=True) is None
     assert miscalibrated_estimates([], recalibrated=True) is None
-
-
-def test_false_alarms_are_counted_as_scipy_does():
-    for count, total in ((1, 1), (2, 10), (9, 100), (3_000, 5_000)):
-        ours, theirs = _chance_of_at_least(count, total), float(binom.sf(count - 1, total, 0.05))
-        assert ours == pytest.approx(theirs, abs=1e-9)

@@ -13,7 +13,7 @@ from study_results import write_study
 
 from defero.core.errors import InputError
 from defero.judge import Comparison, compare, holm, mcnemar, paired_interval
-from defero.judge.paired import _interval
+from defero.judge.intervals import _interval
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60)
 

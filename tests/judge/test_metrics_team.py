@@ -144,16 +144,16 @@ def test_the_total_is_what_was_promised_of_whoever_decides():
     assert (told["promise"]["level"], told["promise"]["verdict"]) == (0.95, "less")
     deferred = trial.decision.deferred
     assert told["experts_promise"]["promised"] == pytest.approx(np.mean(np.array(promised)[deferred]))
-    assert any(caution.startswith("The team promises more than it keeps") for caution in record.cautions)
+    assert any(caution.startswith("More was promised than kept: the team in total (") for caution in record.cautions)
 
 
 def test_a_team_without_experts_is_judged_once():
     trial = trial_of(np.zeros(40, int), np.tile([0.1, 0.9], (40, 1)), np.empty((40, 0)), np.empty((40, 0), int))
     record = judged(trial)
     assert record.promised == pytest.approx(0.9)
-    promises = [caution for caution in record.cautions if "more than it keeps" in caution]
+    promises = [caution for caution in record.cautions if caution.startswith("More was promised")]
     assert len(promises) == 1
-    assert promises[0].startswith("The model")
+    assert ": the model (0.900 promised" in promises[0]
 
 
 def test_weights_promise_nothing():
@@ -222,7 +222,9 @@ def test_a_lost_class_is_told_though_the_team_gains():
     assert record.gain.clear
     assert record.gain.difference > 0
     assert [found.lost for found in record.recall] == [False, True]
-    assert "The team finds class 1 (0.0 % of 40 beside 50.0 %) less often than the model alone." in record.cautions
+    assert (
+        "Classes that the team finds less often than the model alone: 1 (0.0 % of 40 beside 50.0 %)." in record.cautions
+    )
 
 
 def test_a_panel_that_was_not_judged_is_told():
@@ -275,16 +277,19 @@ def test_everything_known_of_a_team_is_plain_json():
     [
         (
             trial_of([0], [[0.9, 0.1]], [[0.95]], [[0]]),
-            ["One case is too few", "on the same cases", "No case here has the class 1"],
+            ["1 case is too few", "on the same cases", "say nothing of it: class 1"],
         ),
-        (trial_of([0], [[0.9, 0.1]], [[0.95]], [[-1]]), ["No case was deferred", "e0 has no recorded answer here"]),
+        (
+            trial_of([0], [[0.9, 0.1]], [[0.95]], [[-1]]),
+            ["No case was deferred", "No recorded answer here, so not judged: e0"],
+        ),
         (
             trial_of([0] * 60, [[0.9, 0.1]] * 60, [[0.9]] * 60, [[0]] * 60),
-            ["on the same cases", "No case here has the class 1"],
+            ["on the same cases", "say nothing of it: class 1"],
         ),
-        (trial_of([0, 1] * 30, [[0.6, 0.4]] * 60, [[0.7, 0.7]] * 60, [[0, -1], [1, -1]] * 30), ["e1 has no recorded"]),
+        (trial_of([0, 1] * 30, [[0.6, 0.4]] * 60, [[0.7, 0.7]] * 60, [[0, -1], [1, -1]] * 30), ["not judged: e1"]),
         (trial_of([0, 1], [[0.6, 0.4]] * 2, np.zeros((2, 0)), np.zeros((2, 0))), ["2 cases are too few"]),
-        (trial_of([], np.zeros((0, 2)), np.zeros((0, 1)), np.zeros((0, 1))), ["There is no case to judge by."]),
+        (trial_of([], np.zeros((0, 2)), np.zeros((0, 1)), np.zeros((0, 1))), ["0 cases are too few"]),
     ],
     ids=["one item", "nobody answered", "all right", "a silent expert", "no experts", "no items"],
 )
@@ -319,4 +324,4 @@ def test_fifty_experts_make_few_sentences():
     record = judged(random_trial(6, n=300, n_experts=50, gaps=0.8), training_answers=[7] * 50)
     assert len(record.cautions) <= 11
     assert max(map(len, record.cautions)) < 260
-    assert "e0, e1 and 48 more answered fewer than 30 training cases (the fewest: 7)." in record.cautions
+    assert "Few answers to learn from: e0 (7), e1 (7), e10 (7) and 47 more." in record.cautions

@@ -5,7 +5,7 @@ import pytest
 from test_metrics_team import trial_of
 
 from defero.judge import team_record
-from defero.judge.record.recorded import below_chance, labels_from_answers
+from defero.judge.record.cautions import below_chance, labels_from_answers
 
 
 def team(seed=0, *, n=300, n_experts=5, n_classes=2, accuracy=0.75, answered=1.0, hard=0.0, from_answers=False):
@@ -61,9 +61,9 @@ def test_few_answers_a_case_are_nothing_to_go_by():
 
 def test_swapped_codes_are_suspected():
     trial = team(accuracy=0.2)
-    assert "All 5 experts are right less often than a guess among 2 classes (50.0 %)" in below_chance(trial)
+    assert "Every expert is right less often than a guess among 2 classes (50.0 %)" in below_chance(trial)
     assert "codes" in below_chance(trial)
-    assert below_chance(team(n_experts=1, accuracy=0.2)).startswith("The expert is")
+    assert below_chance(team(n_experts=1, accuracy=0.2)).startswith("Every expert is")
     assert below_chance(trial) in team_record(trial, rng=np.random.default_rng(0)).cautions
 
 

@@ -52,7 +52,7 @@ class DeferralClassifier(DeferralEstimator):
         Experts with fewer answers are never asked alone.
     answer_weights : "label" or "label+features", optional
         Weight answers by the inverse probability of being given, if that depends on the label: see
-        `defero.answering.check_answering`. Implies shrunk heads.
+        `defero.judge.check_answering`. Implies shrunk heads.
     text : str or list of str, optional
         Columns of free text in a DataFrame. A ridge regression on TF-IDF, fitted across folds, turns them into scores
         for the classes, which are features of the network. Deep nets, such as "text-cnn", take mean word vectors (100

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
-from defero.answering import answer_weights
-from defero.answering.weights import By
 from defero.core.answers import Answers, Triplets, group_by_expert
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, names, refuse_text
 from defero.core.errors import Argument, InputError
@@ -19,6 +17,7 @@ from defero.core.wording import join_names
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumberedColumns, NumericColumn
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
+from defero.judge.weights import By, answer_weights
 from defero.scorers.trees import TreeColumns
 from defero.scorers.two_stage import RawColumn, RawColumns
 from defero.team import Team

@@ -59,7 +59,7 @@ class TwoStageDeferral(DeferralEstimator):
         Experts with fewer answers are never asked alone.
     answer_weights : "label" or "label+features", optional
         Weight answers by the inverse probability of being given, if that depends on the label: see
-        `defero.answering.check_answering`. An `expert_model` must support sample weights.
+        `defero.judge.check_answering`. An `expert_model` must support sample weights.
     text, text_encoder
         Columns of free text in a DataFrame, and how they are read, as in `DeferralClassifier`.
 

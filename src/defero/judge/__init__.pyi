@@ -3,6 +3,8 @@ from defero.judge.accuracy import coverage as coverage
 from defero.judge.accuracy import deferral_curve as deferral_curve
 from defero.judge.accuracy import system_accuracy as system_accuracy
 from defero.judge.accuracy import system_labels as system_labels
+from defero.judge.answering import AnsweringCheck as AnsweringCheck
+from defero.judge.answering import check_answering as check_answering
 from defero.judge.calibration import ReliabilityBins as ReliabilityBins
 from defero.judge.calibration import brier_score as brier_score
 from defero.judge.calibration import expected_calibration_error as expected_calibration_error
@@ -12,13 +14,13 @@ from defero.judge.groups import SkillByClass as SkillByClass
 from defero.judge.groups import calibration_by_group as calibration_by_group
 from defero.judge.groups import decision_calibration as decision_calibration
 from defero.judge.groups import skill_by_class as skill_by_class
+from defero.judge.intervals import Comparison as Comparison
 from defero.judge.intervals import clopper_pearson_interval as clopper_pearson_interval
+from defero.judge.intervals import compare as compare
+from defero.judge.intervals import holm as holm
+from defero.judge.intervals import mcnemar as mcnemar
+from defero.judge.intervals import paired_interval as paired_interval
 from defero.judge.intervals import wilson_interval as wilson_interval
-from defero.judge.paired import Comparison as Comparison
-from defero.judge.paired import compare as compare
-from defero.judge.paired import holm as holm
-from defero.judge.paired import mcnemar as mcnemar
-from defero.judge.paired import paired_interval as paired_interval
 from defero.judge.panels import missed_share as missed_share
 from defero.judge.panels import set_coverage as set_coverage
 from defero.judge.panels import set_size as set_size
@@ -30,3 +32,4 @@ from defero.judge.shared_errors import shared_errors as shared_errors
 from defero.judge.smooth import SmoothCalibration as SmoothCalibration
 from defero.judge.smooth import smooth_calibration_error as smooth_calibration_error
 from defero.judge.smooth import smooth_calibration_interval as smooth_calibration_interval
+from defero.judge.weights import answer_weights as answer_weights

@@ -13,8 +13,7 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels, answer_matrix
 from defero.core.results import MODEL, Decision
 from defero.core.trial import Trial
-from defero.judge.intervals import Share, number
-from defero.judge.paired import holm, mcnemar
+from defero.judge.intervals import Share, holm, mcnemar, number
 
 
 def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike | Decision) -> Labels:

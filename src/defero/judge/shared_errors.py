@@ -77,10 +77,6 @@ class SharedPair:
         """How many independent voices the two are worth: 2 / (1 + correlation)."""
         return 2 / (1 + self.correlation)
 
-    def times(self, n_pairs: int) -> "SharedPair":
-        """Return the same with its p value adjusted for so many pairs (Bonferroni)."""
-        return replace(self, p_value=min(self.p_value * n_pairs, 1.0))
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {
@@ -350,7 +346,9 @@ def _search(
             judge_pair(a, b, q, wrongs, common=common.most[a, b], correlation=min(float(beyond[a, b]), 1), names=named)
             for a, b in np.argwhere(np.triu(enough & far & (beyond >= NOTEWORTHY))).tolist()
         ]
-        pairs = [pair.times(n_pairs) for pair in candidates if pair.p_value * n_pairs <= 1 - level]
+        # Adjusted for the number of pairs (Bonferroni).
+        adjusted = [replace(pair, p_value=min(pair.p_value * n_pairs, 1.0)) for pair in candidates]
+        pairs = [pair for pair in adjusted if pair.p_value <= 1 - level]
         before, typical = typical, np.ones(enough.shape, dtype=np.bool_)
         for pair in pairs:
             typical[[pair.first, pair.second], [pair.second, pair.first]] = False

@@ -12,10 +12,10 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import is_blank
 
 
-class Records:
+class ItemColumns:
     """Columns by name, as a recipe reads them; a single value stands for one row.
 
-    >>> rows = Records({"task": "maths", "words": 12})
+    >>> rows = ItemColumns({"task": "maths", "words": 12})
     >>> rows.columns, rows["task"], len(rows)
     (['task', 'words'], ['maths'], 1)
     """
@@ -64,7 +64,7 @@ def input_columns(X: Any, recipe: FeatureRecipe | None) -> Any:
     if recipe is None:
         return as_matrix(X).astype(np.float64)
     table = as_table(X, recipe)
-    return Records({name: list(table[name]) for name in recipe.inputs})
+    return ItemColumns({name: list(table[name]) for name in recipe.inputs})
 
 
 def as_matrix(X: Any) -> NDArray[Any]:
@@ -87,14 +87,14 @@ def as_table(X: Any, recipe: FeatureRecipe | None = None) -> Any:
     if hasattr(X, "columns"):
         return _with_text_names(X)
     if isinstance(X, Mapping):
-        return Records(X)
+        return ItemColumns(X)
     texts = texts_in(X)
     if recipe is not None and texts is not None:
         if len(recipe.inputs) != 1:
             raise InputError(
                 f"must have the columns {join_names(recipe.inputs)}; pass a table or {{column: value}}.", argument="X"
             )
-        return Records({recipe.inputs[0]: texts})
+        return ItemColumns({recipe.inputs[0]: texts})
     if recipe is None:
         return X
     raise InputError(f"must be a table with the columns {join_names(recipe.inputs)}, as in fit.", argument="X")

@@ -12,12 +12,11 @@ from defero.data.table_spec import SaidAgain
 from defero.data.tables.read import Table
 from defero.decide.terms import LIMITS, Terms, check_terms
 from defero.study.engines import named_engine
-from defero.study.judging.comparison import compare_teams, load_rival
+from defero.study.judging.comparison import compare_teams, load_rival, within_limits
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
 from defero.study.judging.groups import group_tables
 from defero.study.judging.page import check_page, write_page
-from defero.study.judging.within_limits import within_limits
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing.decisions import Routing
 from defero.study.routing.route import route_cases

@@ -252,6 +252,7 @@ def record_of(team: "Team", trial: Trial, *, random_state: int = 0) -> TeamRecor
         trial,
         training_answers=team.answer_counts.tolist() if learned else None,
         panel_cases=None if team.panel is None else sum(team.panel.predictor.n_rows_.values()),
+        min_answers=team.min_answers,
         rng=np.random.default_rng(random_state),
     )
 

@@ -2,60 +2,80 @@
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import bdtrc, chdtrc
+from scipy.special import bdtrc, pdtr
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import IntArray
+from defero.core.labels import MISSING
 from defero.core.targets import TARGETS
-from defero.core.trial import ASK, PLAIN
-from defero.core.wording import count_of, join_names, list_in_words, money, percent
+from defero.core.trial import ASK, PLAIN, Trial
+from defero.core.wording import count_of, list_in_words, money, percent
 from defero.judge.accuracy import ClassRecall
-from defero.judge.paired import Comparison, holm
+from defero.judge.intervals import Comparison, clopper_pearson_interval
 from defero.judge.panels import PanelRecord
-from defero.judge.record.members import MemberRecord, PromiseRecord
+from defero.judge.record.members import MemberRecord, TeamPromises
 from defero.judge.record.ways import CostRecord, WayRecord, better_than_team
 
-LEAST_EXPECTED = 5
-"""Of fewer expected cases the chi-square law fails."""
+if TYPE_CHECKING:
+    from defero.judge.record.team import TeamRecord
 
 FEW_CASES = 50
 FEW_ANSWERS = 30
 MANY = 4
 """Of fewer experts any panel of two is most of the team."""
-MOST_NAMED = 3
-"""How many experts who are never asked alone are named."""
 NAMED = 2
 """How many experts a sentence names before it counts the others."""
-SMALL_SHIFT = 0.1
-"""Cases whose class shares differ from all cases' by less than this (half the sum of the gaps) are much the same."""
 SMALL_ERROR = 0.02
 """Calibration errors below this change few decisions, however many cases prove them."""
-MODEL_NAME = "the model"
 RISK = 0.05
 """How often a sentence about several experts may be a false alarm."""
 FEW_PANEL_CASES = 100
 """From fewer cases the threshold of a panel is little more than a guess on the safe side."""
+FROM_ANSWERS = "The label is the most frequent answer"
 
 
-def chance_of_choice(answered: IntArray, counts: FloatArray) -> float:
-    """Return how likely such classes are among cases drawn at random without putting back: a chi-square test.
+def cautions_of(
+    record: "TeamRecord", trial: Trial, *, panel_cases: int | None = None, min_answers: int = 0
+) -> tuple[str, ...]:
+    """Return every caution that a record calls for, the gravest first; one sentence for each kind.
 
-    Classes with fewer than five expected cases are taken as one, for the chi-square law fails them.
+    Parameters
+    ----------
+    record : TeamRecord
+    trial : Trial
+        What the record is of.
+    panel_cases : int, optional
+        On how many cases the panels were calibrated.
+    min_answers : int
+        Experts with fewer training answers are never asked alone.
     """
-    n_items, n_answered = counts.sum(), float(answered.sum())
-    share = n_answered / n_items
-    if n_answered in (0, n_items):
-        return 1.0
-    large = np.minimum(share, 1 - share) * counts >= LEAST_EXPECTED
-    seen = np.append(answered[large], answered[~large].sum())
-    expected = share * np.append(counts[large], counts[~large].sum())
-    seen, expected = seen[expected > 0], expected[expected > 0]
-    if len(seen) < 2:
-        return 1.0
-    # Drawing without putting back narrows the spread by (1 - share) n / (n - 1).
-    distance = float(((seen - expected) ** 2 / expected).sum() * (n_items - 1) / (n_items * (1 - share)))
-    return float(chdtrc(len(seen) - 1, distance))
+    experts, costs = record.experts, record.costs
+    nothing = nothing_deferred(record.coverage, n_experts=len(experts))
+    sentences = (
+        few_cases(record.team.total),
+        nothing,
+        None if nothing or not experts else no_better(record.gain),
+        better_ways(record.ways, record.ask) if costs is None else cheaper_way(costs),
+        # Where errors cost differently, the cheapest labels may be wrong more often than the commonest class.
+        None if trial.cost_matrix is not None else idle_model(record.recall),
+        lost_classes(record.recall),
+        broken_promises(experts, record.promises),
+        None if record.panel is None else broken_panel(record.panel),
+        miscalibrated_estimates(experts, recalibrated=record.recalibrated),
+        None
+        if record.panel is None
+        else large_panels(record.panel, n_experts=len(experts), recorded=record.recorded, calibrated_on=panel_cases),
+        record.shared_errors.caution,
+        thin_evidence(experts, min_answers=min_answers),
+        impossible_estimates(record.above_one, recalibrated=record.recalibrated),
+        silent_experts(experts),
+        unseen_classes(record.classes, record.class_counts),
+        below_chance(trial),
+        labels_from_answers(trial, rng=np.random.default_rng(0)),
+    )
+    return tuple(sentence for sentence in sentences if sentence)
 
 
 def few_cases(n_items: int) -> str | None:
@@ -64,11 +84,8 @@ def few_cases(n_items: int) -> str | None:
     >>> few_cases(32)
     '32 cases are too few to judge by: look at the intervals.'
     """
-    if n_items == 0:
-        return "There is no case to judge by."
-    if n_items == 1:
-        return "One case is too few to judge by: look at the intervals."
-    return f"{n_items} cases are too few to judge by: look at the intervals." if n_items < FEW_CASES else None
+    are = "case is" if n_items == 1 else "cases are"
+    return f"{n_items} {are} too few to judge by: look at the intervals." if n_items < FEW_CASES else None
 
 
 def nothing_deferred(coverage: float, *, n_experts: int) -> str | None:
@@ -87,9 +104,7 @@ def no_better(gain: Comparison) -> str | None:
     if gain.only_first + gain.only_second == 0:
         return "The team and the model are right on the same cases: no gain and no loss."
     how = "worse than the model" if gain.clear else "not better than the model beyond doubt"
-    ends = ""
-    if not math.isnan(gain.low):
-        ends = f" ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
+    ends = "" if math.isnan(gain.low) else f" ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})"
     return f"The team is {how}: {100 * gain.difference:+.1f} points{ends}, McNemar's p = {gain.p_value:.2g}."
 
 
@@ -119,11 +134,11 @@ def better_ways(records: Sequence[WayRecord], ask: str) -> str | None:
 
 def cheaper_way(costs: CostRecord) -> str | None:
     """Say which way costs less than the team, beyond chance; None where there is none."""
-    saved = {one.name: one.against_team.mean for one in costs.ways if one.against_team and one.against_team.low > 0}
-    if not saved:
+    cheaper = [(one, one.against_team) for one in costs.ways if one.against_team and one.against_team.low > 0]
+    if not cheaper:
         return None
-    one = min((costs.of(name) for name in saved), key=lambda way: way.cost)
-    team, total, less = (money(value, like=costs.like) for value in (costs.team.cost, one.cost, saved[one.name]))
+    one, saved = min(cheaper, key=lambda pair: pair[0].cost)
+    team, total, less = (money(value, like=costs.like) for value in (costs.team.cost, one.cost, saved.mean))
     return (
         f"Another way of asking costs less than the team ({team} per case), beyond chance: {one.words} costs {total} "
         f"per case and saves {less}."
@@ -134,12 +149,10 @@ def idle_model(recall: Sequence[ClassRecall]) -> str | None:
     """Say that the model alone is right no more often than whoever always names the commonest class."""
     n_items = sum(one.model.total for one in recall)
     present = [one for one in recall if one.model.total]
-    if n_items < FEW_CASES or len(present) < 2:
+    right = sum(one.model.right for one in recall)
+    if n_items < FEW_CASES or len(present) < 2 or right > max(one.model.total for one in present):
         return None
     commonest = max(present, key=lambda one: one.model.total)
-    right = sum(one.model.right for one in recall)
-    if right > commonest.model.total:
-        return None
     model, always = (f"{100 * count / n_items:.1f} %" for count in (right, commonest.model.total))
     return (
         f"The model's accuracy is {model}, no better than always predicting {commonest.label} ({always}): "
@@ -150,142 +163,35 @@ def idle_model(recall: Sequence[ClassRecall]) -> str | None:
 def lost_classes(recall: Sequence[ClassRecall]) -> str | None:
     """Say which classes the team finds less often than the model alone does, beyond chance."""
     lost = sorted((one for one in recall if one.lost), key=lambda one: one.team.right - one.model.right)
-    if not lost:
-        return None
     examples = [
         f"{one.label} ({100 * one.team.value:.1f} % of {one.team.total} beside {100 * one.model.value:.1f} %)"
         for one in lost[:NAMED]
     ]
-    word = "class" if len(lost) == 1 else "classes"
-    return f"The team finds {word} {list_in_words(examples, total=len(lost))} less often than the model alone."
+    which = list_in_words(examples, total=len(lost))
+    return f"Classes that the team finds less often than the model alone: {which}." if lost else None
 
 
-def broken_total(total: PromiseRecord) -> str | None:
-    """Say that the team as a whole promises more than it keeps, by its 95 % interval."""
-    if total.verdict != "less":
-        return None
-    return (
-        f"The team promises more than it keeps: over all {total.kept.total} cases the deciders' mean probability of "
-        f"being right is {total.promised:.3f}, and {total.kept.value:.3f} ({_ends(total)}) were right."
-    )
+def broken_promises(experts: Sequence[MemberRecord], promises: TeamPromises) -> str | None:
+    """Say that the deciders promise more than they keep, by their intervals: the team, the members, the worst first.
 
-
-def broken_promises(experts: Sequence[MemberRecord], model: MemberRecord, all_experts: PromiseRecord) -> str | None:
-    """Say who promises more than they keep on the cases that they get; else whether all experts as one do."""
-    members = [(expert.name, expert.promise) for expert in experts] + [(MODEL_NAME, model.promise)]
-    broken = [(name, promise) for name, promise in members if promise.verdict == "less"]
-    if not broken:
-        return _broken_together(all_experts)
+    Where one decides every case, the promise of the team is theirs. With hundreds of experts each alone may have got
+    too few cases: then all of them are judged as one.
+    """
+    named = [("the model", promises.model), *((one.name, one.promise) for one in experts)]
+    alone = any(promise.kept.total == promises.total.kept.total for _, promise in named)
+    broken = [(name, promise) for name, promise in named if promise.verdict == "less"]
     broken.sort(key=lambda member: member[1].kept.value - member[1].promised)
-    examples = [
-        (name, f"{promise.promised:.2f} promised, {_ends(promise, 2)} kept") for name, promise in broken[:NAMED]
-    ]
-    if len(broken) > 1:
-        who = list_in_words([f"{name} ({numbers})" for name, numbers in examples], total=len(broken))
-        return f"{who} promise more than they keep on what they get."
-    name, numbers = examples[0]
-    if name == MODEL_NAME:
-        return f"The model promises more than it keeps on what it decides: {numbers}."
-    return f"{name} promises more than they keep on what they get: {numbers}."
-
-
-def _broken_together(all_experts: PromiseRecord) -> str | None:
-    """Say that the experts together promise more than they keep: with hundreds of them each alone got too few cases."""
-    if all_experts.verdict != "less":
-        return None
-    return (
-        f"Together the experts promise more than they keep on the {all_experts.kept.total} cases that they get: "
-        f"{all_experts.promised:.2f} promised, {_ends(all_experts, 2)} kept."
-    )
-
-
-def _ends(promise: PromiseRecord, digits: int = 3) -> str:
-    low, high = promise.interval
-    return f"{low:.{digits}f} to {high:.{digits}f}"
-
-
-def miscalibrated_estimates(experts: Sequence[MemberRecord], *, recalibrated: bool) -> str | None:
-    """Say how many experts have miscalibrated probabilities, more than chance explains.
-
-    An expert counts if the 95 % interval of the error excludes 0; returns None if so many false alarms are likely.
-    """
-    known = [expert for expert in experts if not math.isnan(expert.smooth_error_low)]
-    off = [expert for expert in known if expert.smooth_error_low > 0 and expert.smooth_error >= SMALL_ERROR]
-    if not off or _chance_of_at_least(len(off), len(known)) > RISK + 1e-9:
-        return None
-    low, high = (f"{100 * end([one.smooth_error for one in off]):.1f}" for end in (min, max))
-    by = low if low == high else f"{low} to {high}"
-    advice = "recalibration has not corrected it" if recalibrated else "call calibrate"
-    whose = f"all {len(off)} experts" if len(off) == len(experts) else f"{len(off)} of {len(experts)} experts"
-    whose = off[0].name if len(off) == 1 else whose
-    return (
-        f"The probabilities of {whose} are miscalibrated on these cases, by {by} points on average, more than "
-        f"chance explains: {advice}."
-    )
-
-
-def _chance_of_at_least(count: int, total: int) -> float:
-    """Return the probability of at least so many false alarms among so many experts, each with chance `RISK`.
-
-    >>> round(_chance_of_at_least(1, 1), 4), round(_chance_of_at_least(2, 10), 4)
-    (0.05, 0.0861)
-    """
-    return float(bdtrc(count - 1, total, RISK))
-
-
-def thin_evidence(experts: Sequence[MemberRecord]) -> str | None:
-    """Say whose probabilities were learned from few answers."""
-    counts = [(expert.training_answers, expert.name) for expert in experts if expert.training_answers is not None]
-    few = sorted((count, name) for count, name in counts if count < FEW_ANSWERS)
-    if not few:
-        return None
-    if len(few) == 1:
-        count, name = few[0]
-        cases = "no training case" if count == 0 else f"only {count} training case{'s' if count > 1 else ''}"
-        return f"{name} answered {cases}."
-    who = list_in_words([name for _, name in few], most=NAMED)
-    least = f"the fewest: {few[0][0]}"
-    return f"{who} answered fewer than {FEW_ANSWERS} training cases ({least})."
-
-
-def chosen_cases(
-    names: Sequence[str], answered: IntArray, class_counts: Sequence[int], classes: Sequence[object]
-) -> str | None:
-    """Say whose recorded answers are no random choice of the cases.
-
-    For each expert the classes of the cases that they answered are held against those of all cases: a chi-square
-    test, adjusted for the number of experts (Holm), and only where the shares differ by more than `SMALL_SHIFT`.
-
-    Parameters
-    ----------
-    names : J names
-    answered : (J, K) int
-        How many cases of each class the expert answered.
-    class_counts : K whole numbers
-        How many there are.
-    classes : K labels
-    """
-    counts = np.asarray(class_counts, dtype=np.float64)
-    if not len(names) or not counts.sum():
-        return None
-    p_values = holm([chance_of_choice(row, counts) for row in answered])
-    total = answered.sum(axis=1, keepdims=True)
-    excess = answered / np.maximum(total, 1) - counts / counts.sum()
-    shift = np.abs(excess).sum(axis=1) / 2
-    odd = np.flatnonzero((p_values < RISK) & (shift > SMALL_SHIFT) & (total[:, 0] > 0))
-    if not odd.size:
-        return None
-    odd = odd[np.argsort(-shift[odd], kind="stable")]
+    if not broken and promises.all_experts.verdict == "less":
+        broken = [("all experts together", promises.all_experts)]
+    if promises.total.verdict == "less" and not alone:
+        broken.insert(0, ("the team in total", promises.total))
     examples = []
-    for j in odd[:NAMED]:
-        k = int(np.argmax(excess[j]))
-        share, of_all = answered[j, k] / total[j, 0], counts[k] / counts.sum()
-        much = "mostly" if share > 0.5 else "many of"
+    for name, promise in broken[: NAMED + 1]:
+        low, high = promise.interval
         examples.append(
-            f"{names[j]} saw {much} class {classes[k]} ({100 * share:.0f} % of theirs, {100 * of_all:.0f} % of all)"
+            f"{name} ({promise.promised:.3f} promised, {low:.3f} to {high:.3f} kept, {promise.kept.total} cases)"
         )
-    tail = "their accuracies are about those cases" if len(odd) > 1 else "their accuracy is about those cases"
-    return f"Recorded answers were not random: {list_in_words(examples, total=len(odd))}; {tail}."
+    return f"More was promised than kept: {list_in_words(examples, total=len(broken))}." if broken else None
 
 
 def broken_panel(panel: PanelRecord) -> str | None:
@@ -296,6 +202,26 @@ def broken_panel(panel: PanelRecord) -> str | None:
     return (
         f"Panels {what} than promised: {asked_for} promised, {100 * panel.kept:.1f} % ({100 * panel.low:.1f} to "
         f"{100 * panel.high:.1f}) here; are these cases like those of conformalize?"
+    )
+
+
+def miscalibrated_estimates(experts: Sequence[MemberRecord], *, recalibrated: bool) -> str | None:
+    """Say how many experts have miscalibrated probabilities, more than chance explains.
+
+    An expert counts if the 95 % interval of the error excludes 0; returns None if so many false alarms are likely.
+    """
+    known = [expert for expert in experts if not math.isnan(expert.smooth_error_low)]
+    off = [
+        expert.smooth_error for expert in known if expert.smooth_error_low > 0 and expert.smooth_error >= SMALL_ERROR
+    ]
+    if not off or float(bdtrc(len(off) - 1, len(known), RISK)) > RISK + 1e-9:
+        return None
+    low, high = f"{100 * min(off):.1f}", f"{100 * max(off):.1f}"
+    by = low if low == high else f"{low} to {high}"
+    advice = "recalibration has not corrected it" if recalibrated else "call calibrate"
+    return (
+        f"The probabilities of {len(off)} of {count_of(len(experts), 'expert')} are miscalibrated on these cases, by "
+        f"{by} points on average, more than chance explains: {advice}."
     )
 
 
@@ -319,10 +245,18 @@ def large_panels(
     if recorded <= n_experts / 2:
         why = ", because too few answers per case are recorded."
     elif calibrated_on is not None and calibrated_on < FEW_PANEL_CASES:
-        cases = "1 deferred case" if calibrated_on == 1 else f"{calibrated_on} deferred cases"
-        why = f", because conformalize had only {cases}."
+        why = f", because conformalize had only {count_of(calibrated_on, 'deferred case')}."
     size = f"{panel.filled_size:.1f} of {n_experts} experts on average"
     return f"Panels are of little use here: they hold {size}{why}"
+
+
+def thin_evidence(experts: Sequence[MemberRecord], *, min_answers: int = 0) -> str | None:
+    """Say whose probabilities were learned from few answers, and who is never asked alone for that."""
+    counts = [(expert.training_answers, expert.name) for expert in experts if expert.training_answers is not None]
+    few = sorted((count, name) for count, name in counts if count < max(FEW_ANSWERS, min_answers))
+    who = list_in_words([f"{name} ({count})" for count, name in few[: NAMED + 1]], total=len(few))
+    never = f"; never asked alone with fewer than {min_answers}" if few and few[0][0] < min_answers else ""
+    return f"Few answers to learn from: {who}{never}." if few else None
 
 
 def impossible_estimates(above_one: float, *, recalibrated: bool) -> str | None:
@@ -333,28 +267,22 @@ def impossible_estimates(above_one: float, *, recalibrated: bool) -> str | None:
     """
     if math.isnan(above_one) or above_one == 0:
         return None
-    share = f"{100 * above_one:.1f} %" if above_one >= 0.0005 else "less than 0.1 %"
-    if recalibrated:
-        return f"{share} of the experts' estimates exceeded 1 before recalibration, a fault of the softmax loss."
-    return f"{share} of the experts' estimates exceed 1, a fault of the softmax loss: call calibrate."
+    what = "exceeded 1 before recalibration" if recalibrated else "exceed 1"
+    advice = "" if recalibrated else ": call calibrate"
+    return f"{percent(above_one)} of the experts' estimates {what}, a fault of the softmax loss{advice}."
 
 
 def silent_experts(experts: Sequence[MemberRecord]) -> str | None:
     """Say of whom nothing is known here."""
     silent = [expert.name for expert in experts if expert.alone.total == 0]
-    has = "has" if len(silent) == 1 else "have"
-    return (
-        f"{list_in_words(silent, most=NAMED)} {has} no recorded answer here and cannot be judged." if silent else None
-    )
+    return f"No recorded answer here, so not judged: {list_in_words(silent, most=NAMED)}." if silent else None
 
 
 def unseen_classes(classes: Sequence[object], class_counts: Sequence[int]) -> str | None:
     """Say which classes no case has."""
-    unseen = [str(label) for label, count in zip(classes, class_counts, strict=True) if count == 0]
-    if not unseen or not sum(class_counts):
-        return None
-    word = "class" if len(unseen) == 1 else "classes"
-    return f"No case here has the {word} {list_in_words(unseen, most=NAMED)}: the figures say nothing about such cases."
+    unseen = [label for label, count in zip(classes, class_counts, strict=True) if count == 0]
+    which = list_in_words(unseen, most=NAMED)
+    return f"No case here, so the figures say nothing of it: class {which}." if unseen and sum(class_counts) else None
 
 
 def alike_in_groups(names: Sequence[str], groups: str) -> list[str]:
@@ -372,23 +300,76 @@ def alike_in_groups(names: Sequence[str], groups: str) -> list[str]:
     ]
 
 
-def unusual_cases(count: int, total: int) -> str:
-    """Say how many cases are unlike those that were learned from.
+LEAST_VOTES = 3
+"""A majority of fewer answers is nobody's or one's."""
+LEAST_SHARE = 0.9
+"""A label that equals the majority less often was hardly made from it."""
+ACCUSATION = 1e-3
+"""The sentences below accuse the data, so they need more than the usual evidence."""
+MOST_CELLS = 1_000_000
+"""Of more cells of cases and experts a random part of the cases is looked at."""
+N_DRAWS = 10
+SHRINKAGE = 5.0
+"""An expert's error rate is shrunk toward everybody's as if these were so many answers."""
 
-    >>> unusual_cases(1, 40)
-    '1 of 40 cases is unlike those that were learned from; the certainty about it is bounded.'
+
+def labels_from_answers(trial: Trial, *, rng: np.random.Generator) -> str | None:
+    """Say that the label is the most frequent of the same answers more often than independent errors explain.
+
+    If experts err independently given the label, at rates of their own, then in some cases another class gets more
+    answers. Hard cases make that more frequent, never less. If it hardly happens, the label was made from the answers.
     """
-    verb, them = ("is", "it") if count == 1 else ("are", "them")
+    rows = np.flatnonzero(trial.observed.sum(axis=1) >= LEAST_VOTES)
+    most = max(1, MOST_CELLS // max(1, len(trial.expert_names)))
+    rows = rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+    if not len(rows):
+        return None
+    label_idx, n_classes = trial.label_idx[rows], len(trial.classes)
+    outvoted = _outvoted(trial.answer_idx[rows], label_idx, n_classes=n_classes)
+    expected = _outvoted_by_chance(trial.answer_idx[rows], label_idx, n_classes=n_classes, rng=rng)
+    share = 1 - outvoted / len(rows)
+    if share < LEAST_SHARE or outvoted > expected / 2 or pdtr(outvoted, expected) > ACCUSATION:
+        return None
     return (
-        f"{count} of {total} cases {verb} unlike those that were learned from; the certainty about {them} is bounded."
+        f"{FROM_ANSWERS} in {percent(share)} of the {len(rows)} cases with {LEAST_VOTES} answers or more, where "
+        f"independent errors would make it {percent(1 - expected / len(rows))}. If the labels were made from these "
+        "answers, every expert looks better than they are, and so does the team."
     )
 
 
-def insufficient_evidence(experts: Sequence[MemberRecord], *, least: int) -> str | None:
-    """Name the experts who are not asked alone, and say how many answers of theirs were learned from."""
-    few = [one for one in experts if one.training_answers is not None and one.training_answers < least]
-    if not few:
+def _outvoted(answer_idx: IntArray, label_idx: IntArray, *, n_classes: int) -> int:
+    """Count the cases in which another class has more answers than the label."""
+    votes = np.stack([(answer_idx == k).sum(axis=1) for k in range(n_classes)], axis=1)
+    return int((votes.max(axis=1) > votes[np.arange(len(votes)), label_idx]).sum())
+
+
+def _outvoted_by_chance(
+    answer_idx: IntArray, label_idx: IntArray, *, n_classes: int, rng: np.random.Generator
+) -> float:
+    """Return how many cases would be so if errors were independent, and fell on the other classes alike."""
+    observed = answer_idx != MISSING
+    wrong = observed & (answer_idx != label_idx[:, None])
+    pooled = wrong.sum() / observed.sum()
+    rate = (wrong.sum(axis=0) + SHRINKAGE * pooled) / (observed.sum(axis=0) + SHRINKAGE)
+    counts = []
+    for _ in range(N_DRAWS):
+        step = np.where(rng.random(observed.shape) < rate, rng.integers(1, max(2, n_classes), observed.shape), 0)
+        drawn = np.where(observed, (label_idx[:, None] + step) % n_classes, MISSING)
+        counts.append(_outvoted(drawn, label_idx, n_classes=n_classes))
+    return float(np.mean(counts))
+
+
+def below_chance(trial: Trial) -> str | None:
+    """Say that every expert is right less often than a guess among the classes."""
+    counts, right = trial.observed.sum(axis=0), trial.expert_correct.sum(axis=0)
+    total, guess = int(counts.sum()), 1 / len(trial.classes)
+    if not total or (right >= guess * counts)[counts > 0].any():
         return None
-    few.sort(key=lambda one: one.training_answers or 0)
-    who = join_names((f"{one.name} ({one.training_answers})" for one in few), most=MOST_NAMED)
-    return f"Insufficient evidence: never asked alone, with fewer than {least} answers to learn from: {who}."
+    low, high = clopper_pearson_interval(int(right.sum()), total, level=1 - ACCUSATION)
+    if high >= guess:
+        return None
+    return (
+        f"Every expert is right less often than a guess among {len(trial.classes)} classes ({percent(guess)}): "
+        f"{percent(right.sum() / total)} of {total} answers ({100 * low:.1f} to {100 * high:.1f}). Do the codes of "
+        "answers and labels mean the same?"
+    )

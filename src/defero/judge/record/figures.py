@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from defero.core.wording import money, percent
-from defero.judge.intervals import Share, number
-from defero.judge.paired import Comparison
+from defero.judge.intervals import Comparison, Share, number
 
 
 def hundredths(value: float) -> str:

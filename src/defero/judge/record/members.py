@@ -11,8 +11,7 @@ from defero.core.checks.arrays import FloatArray
 from defero.core.trial import Trial
 from defero.judge.calibration import expected_calibration_error
 from defero.judge.groups import decision_calibration
-from defero.judge.intervals import Share, clopper_pearson_interval, number, simultaneous_level
-from defero.judge.paired import Comparison, compare
+from defero.judge.intervals import Comparison, Share, clopper_pearson_interval, compare, number, simultaneous_level
 from defero.judge.record.figures import Plain
 from defero.judge.smooth import smooth_calibration_interval
 

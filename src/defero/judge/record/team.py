@@ -11,13 +11,11 @@ from defero.core.trial import WAYS, Trial
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
 from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
-from defero.judge.intervals import Share
-from defero.judge.paired import Comparison, compare
+from defero.judge.intervals import Comparison, Share, compare
 from defero.judge.panels import PanelRecord, panel_record
-from defero.judge.record import cautions as doubts
+from defero.judge.record.cautions import cautions_of
 from defero.judge.record.figures import Plain, plain
 from defero.judge.record.members import MemberRecord, TeamPromises, expert_records, model_record, team_promises
-from defero.judge.record.recorded import below_chance, labels_from_answers
 from defero.judge.record.ways import CostRecord, WayRecord, cost_record, way_records
 from defero.judge.shared_errors import SharedErrors, shared_errors
 
@@ -196,6 +194,7 @@ def team_record(
     *,
     training_answers: Sequence[int] | None = None,
     panel_cases: int | None = None,
+    min_answers: int = 0,
     rng: np.random.Generator,
 ) -> TeamRecord:
     """Judge a team's decisions on cases whose labels and recorded answers are known.
@@ -207,6 +206,8 @@ def team_record(
         How many answers of each expert were learned from.
     panel_cases : int, optional
         On how many cases the panels were calibrated; see `panel_record`.
+    min_answers : int
+        Experts with fewer training answers are never asked alone.
     rng : numpy.random.Generator
         For the bootstrap intervals.
     """
@@ -217,7 +218,9 @@ def team_record(
     promises = team_promises(trial)
     experts = expert_records(trial, promises, training_answers, rng=rng)
     ways = way_records(trial)
-    weights = scores.link == "weight"
+    weights, proba = scores.link == "weight", scores.expert_proba
+    pooled = expected_calibration_error(proba, correct, observed=observed, average="pooled")
+    by_class = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
     record = TeamRecord(
         team=Share(int(team_right.sum()), len(trial)),
         model=Share(int(model_right.sum()), len(trial)),
@@ -228,14 +231,16 @@ def team_record(
         experts=experts,
         promises=promises,
         model_calibration=model_record(trial, promises, rng=rng),
-        pooled_error=math.nan if weights else _pooled_error(trial),
+        pooled_error=math.nan if weights else pooled,
         mean_error=mean_of_known(np.array([expert.calibration_error for expert in experts])),
         recall=class_recalls(trial),
         # Calibration hides the softmax estimate's fault from its users, not from the judge.
         above_one=trial.uncalibrated.above_one(),
         skill=skill_by_class(correct, trial.label_idx, n_classes, observed=observed),
-        by_predicted_class=_by_predicted_class(trial),
-        shared_errors=_shared_errors(trial),
+        by_predicted_class=replace(by_class, promised=by_class.promised * math.nan) if weights else by_class,
+        shared_errors=shared_errors(
+            trial.answer_idx, trial.label_idx, None if weights else proba, expert_names=trial.expert_names
+        ),
         estimates="weights" if weights else "probabilities",
         recalibrated=trial.uncalibrated is not scores,
         panel=None if trial.panel is None else panel_record(trial, calibrated_on=panel_cases),
@@ -245,65 +250,5 @@ def team_record(
         fees_given=trial.fees_given,
         costs=cost_record(trial, ways),
     )
-    return replace(record, cautions=(*_cautions(record, trial, panel_cases), *_about_data(trial)))
-
-
-def _about_data(trial: Trial) -> list[str]:
-    """Return what the recorded answers say about the labels."""
-    rng = np.random.default_rng(0)
-    return [sentence for sentence in (below_chance(trial), labels_from_answers(trial, rng=rng)) if sentence]
-
-
-def _shared_errors(trial: Trial) -> SharedErrors:
-    proba = None if trial.scores.link == "weight" else trial.scores.expert_proba
-    return shared_errors(trial.answer_idx, trial.label_idx, proba, expert_names=trial.expert_names)
-
-
-def _pooled_error(trial: Trial) -> float:
-    proba, correct = trial.scores.expert_proba, trial.expert_correct
-    return expected_calibration_error(proba, correct, observed=trial.observed, average="pooled")
-
-
-def _by_predicted_class(trial: Trial) -> GroupCalibration:
-    scores = trial.scores
-    by_group = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
-    return replace(by_group, promised=by_group.promised * math.nan) if scores.link == "weight" else by_group
-
-
-def _cautions(record: TeamRecord, trial: Trial, panel_cases: int | None) -> tuple[str, ...]:
-    """Return every caution that a record calls for, the gravest first; one sentence for each kind."""
-    names = tuple(expert.name for expert in record.experts)
-    nothing = doubts.nothing_deferred(record.coverage, n_experts=len(names))
-    sentences = (
-        doubts.few_cases(record.team.total),
-        nothing,
-        None if nothing or not names else doubts.no_better(record.gain),
-        doubts.better_ways(record.ways, record.ask) if record.costs is None else doubts.cheaper_way(record.costs),
-        # Where errors cost differently, the cheapest labels may be wrong more often than the commonest class.
-        None if trial.cost_matrix is not None else doubts.idle_model(record.recall),
-        doubts.lost_classes(record.recall),
-        None if _one_decides(record) else doubts.broken_total(record.promises.total),
-        doubts.broken_promises(record.experts, record.model_calibration, record.promises.all_experts),
-        None if record.panel is None else doubts.broken_panel(record.panel),
-        doubts.miscalibrated_estimates(record.experts, recalibrated=record.recalibrated),
-        _large_panels(record, panel_cases),
-        record.shared_errors.caution,
-        doubts.thin_evidence(record.experts),
-        doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes),
-        doubts.impossible_estimates(record.above_one, recalibrated=record.recalibrated),
-        doubts.silent_experts(record.experts),
-        doubts.unseen_classes(record.classes, record.class_counts),
-    )
-    return tuple(sentence for sentence in sentences if sentence)
-
-
-def _one_decides(record: TeamRecord) -> bool:
-    """Return whether one member decides every case: then the promise of the team is theirs."""
-    return record.team.total in (record.model_calibration.asked.total, *(one.asked.total for one in record.experts))
-
-
-def _large_panels(record: TeamRecord, panel_cases: int | None) -> str | None:
-    if record.panel is None:
-        return None
-    n_experts = len(record.experts)
-    return doubts.large_panels(record.panel, n_experts=n_experts, recorded=record.recorded, calibrated_on=panel_cases)
+    cautions = cautions_of(record, trial, panel_cases=panel_cases, min_answers=min_answers)
+    return replace(record, cautions=cautions)

@@ -13,8 +13,7 @@ from defero.core.results import MODEL
 from defero.core.several_tests import holm_adjusted
 from defero.core.trial import WAYS, Trial, Way
 from defero.judge.accuracy import by_gain
-from defero.judge.intervals import number, wilson_interval
-from defero.judge.paired import Comparison, compare
+from defero.judge.intervals import Comparison, compare, number, wilson_interval
 from defero.judge.record.figures import Plain, plain
 
 WORDS = {

@@ -12,7 +12,7 @@ from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.splits import Parts, SplitError, refuse_shared_groups, split_by_time, split_groups, split_rows
 from defero.core.table import ExpertTable
-from defero.core.wording import join_names
+from defero.core.wording import count_of, join_names
 from defero.data.cases import Cases
 from defero.data.recipes.columns import refuse_unused
 from defero.data.recipes.recipe import FeatureRecipe
@@ -298,9 +298,9 @@ def _check_table(cases: Cases, *, where: str) -> None:
     table = cases.table
     if len(table) < LEAST_CASES:
         raise TableError(
-            f"{cases.source}: {_too_few(len(table))}; expected at least {LEAST_CASES}: {LEAST_LEARN} to learn "
-            "from, and 3 or 4 each to calibrate, to conformalize and for the test. Dozens make a start, hundreds a "
-            "team."
+            f"{cases.source}: {count_of(len(table), 'case')} {'is' if len(table) == 1 else 'are'} too few; expected at "
+            f"least {LEAST_CASES}: {LEAST_LEARN} to learn from, and 3 or 4 each to calibrate, to conformalize and for "
+            "the test. Dozens make a start, hundreds a team."
         )
     if cases.pictures is None:
         FeatureRecipe.check(table.features, text=cases.spec.text, source=cases.source, first_row=cases.first_row)
@@ -308,10 +308,6 @@ def _check_table(cases: Cases, *, where: str) -> None:
         raise TableError(f"{where}: the label is {table.classes[0]!s} in every row, so there is nothing to learn.")
     if table.classes.dtype.kind == "f" and (table.classes % 1 != 0).any():
         raise TableError(f"{where}: labels must be words or whole numbers, got {join_names(table.classes, most=3)}.")
-
-
-def _too_few(n_cases: int) -> str:
-    return "1 case is too few" if n_cases == 1 else f"{n_cases} cases are too few"
 
 
 def _check_classes(cases: Cases, learn: "ExpertTable", *, where: str) -> None:

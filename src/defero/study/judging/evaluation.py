@@ -1,27 +1,29 @@
 """A team on cases that it has not seen."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import TableError
 from defero.core.trial import Trial
+from defero.core.wording import count_of
 from defero.data.cases import Cases
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.cells import is_blank
 from defero.data.tables.wide import plain_name
 from defero.decide.terms import TeamTerms, Terms
+from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
 from defero.judge.record.figures import plain
-from defero.judge.record.recorded import FROM_ANSWERS
 from defero.judge.record.team import TeamRecord
-from defero.study.fitting.shared_answers import shared_caution
+from defero.study.fitting.fit_team import shared_caution
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
 from defero.study.judging.summary import record_text
 from defero.study.money import bad_fees, on_cases, terms_of_study
@@ -35,11 +37,12 @@ from defero.team.rows import Fresh
 if TYPE_CHECKING:
     import pandas as pd
 
-    from defero.study.judging.comparison import Rival
+    from defero.study.judging.comparison import LimitedTeam, Rival
     from defero.study.judging.groups import GroupTable
-    from defero.study.judging.within_limits import LimitedTeam
 
 
+SMALL_SHIFT = 0.1
+"""Cases whose class shares differ from all cases' by less than this (half the sum of the gaps) are much the same."""
 UNCHECKED = (
     "It was not checked that these cases are new to the team: whoever evaluated it vouched for that. On cases that it "
     "was fitted on, the figures are too good."
@@ -108,16 +111,22 @@ class Evaluation:
 
     @cached_property
     def record(self) -> TeamRecord:
-        """The figures; made when they are asked for, as a rival's never are."""
+        """The figures, with everything a reader should know; made when they are asked for, as a rival's never are."""
         record = record_of(self.team, self.trial, random_state=self.random_state)
-        return with_cautions(
-            record,
-            self.team,
-            majority=self.majority,
-            rows_checked=self.rows_checked,
-            unusual=self.unusual,
-            others=(*self.terms.unpayable(), *self._groups_caution()),
+        answering, n_items = self.team.facts.answering, count_of(record.team.total, "case")
+        # What `fit` said of the labels and the answers is not said again of the cases at hand, in worse words.
+        unlike = f"Unlike those that were learned from: {self.unusual} of {n_items}; the certainty is bounded there."
+        cautions = (
+            self.majority,
+            None if self.rows_checked else UNCHECKED,
+            unlike if self.unusual else None,
+            *self.terms.unpayable(),
+            *self._groups_caution(),
+            *(one for one in record.cautions if self.majority is None or not one.startswith(doubts.FROM_ANSWERS)),
+            None if answering is not None and answering.sentences else chosen_cases(self.trial),
+            shared_caution(self.team, known=record.shared_errors),
         )
+        return replace(record, cautions=tuple(one for one in cautions if one))
 
     def _groups_caution(self) -> list[str]:
         groups = self.team.facts.spec.groups
@@ -239,49 +248,27 @@ class Evaluation:
         )
 
 
-def with_cautions(
-    record: TeamRecord,
-    team: Team,
-    *,
-    majority: str | None,
-    rows_checked: bool,
-    unusual: int = 0,
-    others: Sequence[str] = (),
-) -> TeamRecord:
-    """Return the record with everything a reader should know, once.
+def chosen_cases(trial: Trial) -> str | None:
+    """Say that recorded answers are no random choice of the cases: whether a case was answered depends on its label.
 
-    First comes what a majority for a truth does to every figure, where one was taken, whether the cases are known to
-    be new, how many of them are `unusual`, and `others`. Experts with too few answers are named. What `fit`
-    found of who answered what is told on its own; the record's sentence on the cases at hand is then left out, for it
-    asks the same question less thoroughly.
+    Only where the classes of the answered cases are shifted by more than `SMALL_SHIFT`.
     """
-    # Where the label is known to be a majority, that is said first and in better words.
-    cautions = [one for one in record.cautions if majority is None or not one.startswith(FROM_ANSWERS)]
-    answering = team.facts.answering
-    if answering is not None and answering.sentences:
-        names = [expert.name for expert in record.experts]
-        _drop(cautions, doubts.chosen_cases(names, record.skill.count, record.class_counts, record.classes))
-    together = shared_caution(team, known=record.shared_errors)
-    if together is not None:
-        here = record.shared_errors.caution
-        cautions.insert(cautions.index(here) + 1 if here in cautions else len(cautions), together)
-    unproven = doubts.insufficient_evidence(record.experts, least=team.min_answers)
-    if unproven is not None:
-        thin = doubts.thin_evidence(record.experts)
-        place = cautions.index(thin) if thin in cautions else len(cautions)
-        counts = [one.training_answers for one in record.experts if one.training_answers is not None]
-        if not any(team.min_answers <= count < doubts.FEW_ANSWERS for count in counts):
-            _drop(cautions, thin)
-        cautions.insert(place, unproven)
-    first = [*([] if majority is None else [majority]), *([] if rows_checked else [UNCHECKED])]
-    if unusual:
-        first.append(doubts.unusual_cases(unusual, record.team.total))
-    return replace(record, cautions=(*first, *others, *cautions))
-
-
-def _drop(cautions: list[str], sentence: str | None) -> None:
-    if sentence in cautions:
-        cautions.remove(sentence)
+    if not len(trial):
+        return None
+    item_idx, expert_idx = np.nonzero(trial.observed)
+    check = check_answering(
+        item_idx,
+        expert_idx,
+        trial.label_idx,
+        n_classes=len(trial.classes),
+        n_experts=len(trial.expert_names),
+        expert_names=trial.expert_names,
+        classes=trial.classes.tolist(),
+    )
+    if not check.depends_on_label or check.shift <= SMALL_SHIFT:
+        return None
+    p = f"p = {check.p_label:.2g}"
+    return f"Recorded answers were not random ({p}): {check.example}; accuracies are about those cases."
 
 
 def evaluate_cases(
@@ -326,9 +313,18 @@ def evaluate_cases(
 
 
 def _notes_on(cases: Cases, test: ExpertTable, team: Team, fresh: Fresh) -> tuple[str, ...]:
-    """Say what was left out of a table, which rows look alike, and which cells are blank."""
-    sentences = (*no_groups_sentence(team, cases), *_alike_sentence(team, fresh), *_gaps(team, test))
-    return (*cases.notes, *sentences)
+    """Say what was left out of a table, which rows look alike, and which cells are blank or new to the team."""
+    alike = (
+        f"{count_of(fresh.alike, 'case')} {'has' if fresh.alike == 1 else 'have'} the features of rows that "
+        f"{learners(team)} used, but another key, and count as new: if they are the same cases, the figures are too "
+        "good.",
+    )
+    remarks = {} if team.recipe is None else team.recipe.remarks(test.features)
+    return (
+        *(*cases.notes, *no_groups_sentence(team, cases)),
+        *(alike if fresh.alike else ()),
+        *remark_sentences(remarks),
+    )
 
 
 def other_terms(team: Team, terms: TeamTerms) -> tuple[str, ...]:
@@ -352,20 +348,3 @@ def _nothing_new(read: TeamCases, *, any_fresh: bool) -> TableError:
         f"{read.cases.source}: all {len(read.cases)} rows were seen by {who}{of_group}, and a team cannot be judged on "
         "what it learned from; pass other cases."
     )
-
-
-def _alike_sentence(team: Team, fresh: Fresh) -> tuple[str, ...]:
-    """Say that cases with other keys have the features of rows that were seen."""
-    if not fresh.alike:
-        return ()
-    equal = "1 case has" if fresh.alike == 1 else f"{fresh.alike} cases have"
-    return (
-        f"{equal} the features of rows that {learners(team)} used, but another key, and count as new: "
-        "if they are the same cases, the figures are too good.",
-    )
-
-
-def _gaps(team: Team, test: ExpertTable) -> tuple[str, ...]:
-    """Say where cells are blank, or hold something that training has not seen."""
-    remarks = {} if team.recipe is None else team.recipe.remarks(test.features)
-    return tuple(remark_sentences(remarks))

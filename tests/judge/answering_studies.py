@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from defero.answering import check_answering
 from defero.core.scores import sigmoid
+from defero.judge import check_answering
 
 
 def checked(study, **options):

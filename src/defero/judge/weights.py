@@ -5,10 +5,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.answering.inputs import WhoAnswered, directions, known_features, who_answered
 from defero.core.checks.arrays import FloatArray, IntArray, one_of
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
+from defero.judge.answering import WhoAnswered, directions, known_features, who_answered
 
 By = Literal["label", "label+features"]
 MOST = 10.0

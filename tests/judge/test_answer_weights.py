@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from defero.answering import answer_weights
-from defero.answering.inputs import who_answered
-from defero.answering.weights import _class_shares, _pool_log_odds
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
+from defero.judge.answering import who_answered
+from defero.judge.weights import _class_shares, _pool_log_odds, answer_weights
 
 ACCURACY = np.array([0.95, 0.4])
 
