@@ -14,7 +14,7 @@ from defero.decide.rules import (
     AlwaysAskBest,
     AskAtRandom,
     AskBelowThreshold,
-    Compared,
+    Grounds,
     MostLikelyRight,
     NeverAsk,
     best_expert,
@@ -289,6 +289,6 @@ def test_blocks_joined_are_the_whole(n_items, at_once, ask):
     whole = compare(scores, rule, expert_names=names(3))
     starts = range(0, n_items, at_once)
     blocks = (compare(scores.take(slice(start, start + at_once)), rule, expert_names=names(3)) for start in starts)
-    for joined, array in zip(Compared.joined(blocks, n_items), whole, strict=True):
+    for joined, array in zip(Grounds.joined(blocks, n_items), whole, strict=True):
         assert joined.tolist() == array.tolist()
         assert joined.dtype == array.dtype

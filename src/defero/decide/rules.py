@@ -119,7 +119,7 @@ def _first_largest(columns: FloatArray) -> tuple[IntArray, FloatArray]:
     return n_experts - place.astype(np.int64), largest
 
 
-class Compared(NamedTuple):
+class Grounds(NamedTuple):
     """What a decision on n items rests on, each (n,); the names are those of `Decision`."""
 
     expert: IntArray
@@ -131,7 +131,7 @@ class Compared(NamedTuple):
     p_right: FloatArray
 
     @classmethod
-    def joined(cls, blocks: Iterable["Compared"], n_items: int) -> "Compared":
+    def joined(cls, blocks: Iterable["Grounds"], n_items: int) -> "Grounds":
         """Return the comparisons of n items in blocks as one; each is copied while it is in the processor's cache."""
         whole, stop = None, 0
         for block in blocks:
@@ -172,7 +172,7 @@ def compare(
     proven: BoolArray | None = None,
     chosen_log_odds: FloatArray | None = None,
     must_ask: BoolArray | None = None,
-) -> Compared:
+) -> Grounds:
     """Compare the model with the experts and let a rule choose.
 
     Parameters
@@ -209,7 +209,7 @@ def compare(
     of_expert = best_value if seeks_best else _of_expert(scores, expert, chosen_log_odds)
     p_right = np.where(expert == MODEL, scores.model_proba, of_expert)
     paid = 0.0 if fee is None or not fee.shape[1] else np.where(expert == MODEL, 0.0, _at(fee, expert))
-    return Compared(expert, 1 - p_right + paid, scores.model_proba, best, best_value, withheld, p_right)
+    return Grounds(expert, 1 - p_right + paid, scores.model_proba, best, best_value, withheld, p_right)
 
 
 def _values(scores: Scores, chosen_log_odds: FloatArray | None, *, seeks_best: bool) -> FloatArray:

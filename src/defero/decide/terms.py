@@ -72,6 +72,12 @@ class Terms:
     at_most_asked: float | None = None
     prices: Any = None
 
+    def __post_init__(self) -> None:
+        if self.error_cost is not None and self.cost_matrix is not None:
+            raise InputError(
+                "and ", Argument("cost_matrix"), " exclude each other; leave one out.", argument="error_cost"
+            )
+
     def given(self) -> dict[str, Any]:
         """Return by name whatever was said.
 
@@ -91,10 +97,6 @@ class Terms:
 
     def of(self, expert_names: tuple[str, ...], classes: Labels, *, before: "TeamTerms | None" = None) -> "TeamTerms":
         """Check everything against J experts and K classes; costs that are not given are as `before`."""
-        if self.error_cost is not None and self.cost_matrix is not None:
-            raise InputError(
-                "and ", Argument("cost_matrix"), " exclude each other; leave one out.", argument="error_cost"
-            )
         fees, columns, unnamed = _fees_of(self.fees, expert_names)
         error_cost = 1.0 if self.error_cost is None else self.error_cost
         matrix = in_class_order(self.cost_matrix, classes)
@@ -401,17 +403,19 @@ def _fees_of(said: Any, expert_names: tuple[str, ...]) -> tuple[FloatArray | Non
 def _is_number(fee: Any) -> bool:
     """Whether a fee is a number; a text that is one counts."""
     try:
-        return not isinstance(fee, bool) and not np.isnan(float(fee))
+        float(fee)
     except (TypeError, ValueError):
         return False
+    return True
 
 
 def fees_by_name(fees: Any, expert_names: tuple[str, ...]) -> list[float]:
     """Return fees (J,) in the experts' order, 0 for whoever is not named."""
     if len(fees) and not expert_names:
         raise InputError(": there are no experts to be paid; leave it out.", argument="fees")
+    listed = by_name("fees", fees, expert_names, default=0.0)
     try:
-        fees = [float(fee) for fee in by_name("fees", fees, expert_names, default=0.0)]
+        fees = [float(fee) for fee in listed]
     except (TypeError, ValueError) as error:
         raise InputError(f"must be numbers in the unit of the error costs: {error}.", argument="fees") from error
     if len(fees) != len(expert_names):

@@ -13,7 +13,7 @@ from defero.core.labels import MISSING, Labels
 from defero.core.posterior import at
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores, logit
-from defero.decide.rules import Compared, MostLikelyRight, NeverAsk, best_expert, compare
+from defero.decide.rules import Grounds, MostLikelyRight, NeverAsk, best_expert, compare
 from defero.decide.terms import TeamTerms
 from defero.decide.votes import VOTES, answer_of_decider
 from defero.team.asking import DOES_NOT_PAY, as_kept, gains_of, model_answer, settle_in_turn, vote_with_skill
@@ -40,14 +40,14 @@ def decide(team: "Team", X: Any, terms: TeamTerms, *, unusual: str) -> Decision:
     blocks, n_items = blocks_of(team, X)
     named: list[Labels] = []
 
-    def compared() -> Iterator[Compared]:
+    def compared() -> Iterator[Grounds]:
         for features, outside in blocks:
             scores = score_block(team, features, outside)
             names = None if outside is None else names_of(team, outside)
             named.extend([] if names is None else [names])
             yield _compare(team, scores, terms, unusual=names, ask_unusual=ask_unusual)
 
-    whole = next(compared()) if n_items is None else Compared.joined(compared(), n_items)
+    whole = next(compared()) if n_items is None else Grounds.joined(compared(), n_items)
     return _decision(team, whole, terms, np.concatenate(named) if named else None)
 
 
@@ -99,7 +99,7 @@ def decide_scored(
     )
 
 
-def _compare(team: "Team", scores: Scores, terms: TeamTerms, *, unusual: Labels | None, ask_unusual: bool) -> Compared:
+def _compare(team: "Team", scores: Scores, terms: TeamTerms, *, unusual: Labels | None, ask_unusual: bool) -> Grounds:
     """Compare the model with the experts, whose probabilities are those of the one who is chosen."""
     log_odds = None
     if team.selection is not None and isinstance(team.rule, MostLikelyRight):
@@ -121,7 +121,7 @@ def _never_asks(team: "Team") -> bool:
     return team.selection is not None and isinstance(team.rule, MostLikelyRight) and not team.selection.asks
 
 
-def _decision(team: "Team", compared: Compared, terms: TeamTerms, unusual: Labels | None) -> Decision:
+def _decision(team: "Team", compared: Grounds, terms: TeamTerms, unusual: Labels | None) -> Decision:
     why_not = DOES_NOT_PAY if _never_asks(team) else ""
     unit = terms.unit if terms.given else None
     return compared.decision(team.expert_names, unusual=unusual, why_not=why_not, unit=unit)
