@@ -51,6 +51,6 @@ class Target:
 
 
 TARGETS: Registry[Target] = Registry("target", group="defero.targets", kind=Target)
-TARGETS.register_lazily("any-correct", "defero.decide.panels.base:ANY_CORRECT")
-TARGETS.register_lazily("all-correct", "defero.decide.panels.base:ALL_CORRECT")
-TARGETS.register_lazily("missed-share", "defero.decide.panels.base:MISSED_SHARE")
+TARGETS.register_lazily("any-correct", "defero.decide.panels.thresholds:ANY_CORRECT")
+TARGETS.register_lazily("all-correct", "defero.decide.panels.thresholds:ALL_CORRECT")
+TARGETS.register_lazily("missed-share", "defero.decide.panels.thresholds:MISSED_SHARE")

@@ -425,7 +425,7 @@ class LanguageModelSet(Fact):
     ----------
     person : str
     terms : mapping
-        Members of `defero.service.views.connections.LanguageModel`; empty: they go to a person again.
+        Members of `defero.service.views.connections`; empty: they go to a person again.
     by : str
     """
 
