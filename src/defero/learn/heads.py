@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, index_numbers, item_weights
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.heads.log_loss import ExpertLogLoss
-from defero.heads.prior import HeadPrior, fit_prior
+from defero.learn.log_loss import ExpertLogLoss
+from defero.learn.prior import HeadPrior, fit_prior
 
 FULL_FEATURES = 64
 """With more weights than this only the variances are kept: 1,000 experts with 256 would need 0.5 GB."""
@@ -166,7 +166,7 @@ class Heads:
     --------
     >>> prior = HeadPrior(np.zeros(1), np.ones(1), np.array([1.0, 0.0]), np.array([1.0, 0.5]), np.zeros((2, 2)))
     >>> nobody = Heads.none(prior)
-    >>> from defero.heads import fit_head
+    >>> from defero.learn.heads import fit_head
     >>> one = nobody.with_head(fit_head(np.zeros((0, 1)), [], prior))  # has answered nothing
     >>> one.proba([[0.0], [3.0]]).round(3).tolist()  # sigmoid(1) is 0.731
     [[0.7], [0.66]]

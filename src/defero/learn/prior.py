@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, float_matrix, frozen, index_numbers, item_weights
 from defero.core.errors import InputError
-from defero.heads.log_loss import ExpertLogLoss, LogLoss
+from defero.learn.log_loss import ExpertLogLoss, LogLoss
 
 
 def category_groups(phi: FloatArray) -> IntArray:

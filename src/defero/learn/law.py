@@ -1,0 +1,196 @@
+"""Fit the law of answers on items whose class is known, by probabilities that did not see them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.law import EPS, Evidence, Law, uniform_errors
+from defero.core.scores import logit, sigmoid
+from defero.core.splits import sample_rows
+
+AS_ALIKE = 2.0
+"""So many errors of each class, alike over the others, stand beside those on record."""
+MOST_ITEMS = 4_000
+"""So many items tell the numbers of the law well enough."""
+DIFFICULTIES = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0])
+DECOYS = np.linspace(0.0, 0.95, 20)
+TEMPERS = np.linspace(0.0, 1.0, 21)
+MODEL_COUNTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+N_HEARD = (1, 2, 3, 5, 0)
+"""After how many answers of an item the report is judged; 0: after all."""
+_FEWEST_SHARED = 20
+"""Items with several answers below which experts count as independent, and nothing is tempered."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownAnswers:
+    """Answers to items whose class is known, sorted by item.
+
+    Attributes
+    ----------
+    class_proba : (n, K)
+        P(y = k | x) by models that did not see the item.
+    label_idx : (n,)
+    item_idx, expert_idx, codes : (m,) int
+        Which item, whose answer, and what was said.
+    right : (m, K) or (m, 1)
+        P(this answer is right | x, y = k), by models that did not see the item.
+    """
+
+    class_proba: FloatArray
+    label_idx: IntArray
+    item_idx: IntArray
+    expert_idx: IntArray
+    codes: IntArray
+    right: FloatArray
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.class_proba.shape[1]
+
+    def take(self, chosen: IntArray) -> "KnownAnswers":
+        """Return some of the answers."""
+        return replace(
+            self,
+            item_idx=self.item_idx[chosen],
+            expert_idx=self.expert_idx[chosen],
+            codes=self.codes[chosen],
+            right=self.right[chosen],
+        )
+
+    def of_items(self, items: IntArray) -> "KnownAnswers":
+        """Return the answers to some items, which are numbered anew."""
+        place = np.full(len(self.label_idx), -1)
+        place[items] = np.arange(len(items))
+        part = self.take(np.flatnonzero(place[self.item_idx] >= 0))
+        part = replace(part, item_idx=place[part.item_idx])
+        return replace(part, class_proba=self.class_proba[items], label_idx=self.label_idx[items])
+
+    def evidence(self, law: Law) -> Evidence:
+        """Return what these answers say of their items."""
+        return Evidence.of_answers(law, self.class_proba, self.item_idx, self.expert_idx, self.codes, self.right)
+
+
+def fit_law(known: KnownAnswers, *, copies: IntArray | None = None) -> Law:
+    """Fit errors, difficulty, decoy and temper, one after the other.
+
+    The difficulty makes the patterns of right and wrong of the items likeliest, the decoy what was said where people
+    were wrong, and temper and model_counts the labels, after 1, 2, 3, 5 and all answers in an order drawn at random.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> n, item = 2_000, np.repeat(np.arange(2_000), 5)
+    >>> label, hard = rng.integers(2, size=n), rng.normal(size=n)
+    >>> right = rng.random(5 * n) < 1 / (1 + np.exp(-(1.5 + 1.5 * hard[item])))
+    >>> p = np.full((5 * n, 1), right.mean())
+    >>> known = KnownAnswers(np.full((n, 2), 0.5), label, item, np.tile(np.arange(5), n),
+    ...                      np.where(right, label[item], 1 - label[item]), p)
+    >>> 1.2 < fit_law(known).difficulty < 1.8
+    True
+    """
+    law = Law(pooled_errors(known), copies=copies)
+    counts = np.bincount(known.item_idx, minlength=len(known.label_idx))
+    shared = np.flatnonzero(counts > 1)
+    if len(shared) < _FEWEST_SHARED or known.n_classes < 2:
+        return law
+    some = known.of_items(shared[sample_rows(len(shared), MOST_ITEMS)])
+    law = replace(law, difficulty=_difficulty(some, law))
+    if known.n_classes > 2:
+        law = replace(law, decoy=_decoy(some, law))
+    temper, model_counts = _temper(some, law)
+    return replace(law, temper=temper, model_counts=model_counts)
+
+
+def pooled_errors(known: KnownAnswers) -> FloatArray:
+    """Return P(a wrong answer is m | y = k), (K, K), of all experts; the answers of an item together count as one."""
+    counts = AS_ALIKE * uniform_errors(known.n_classes)
+    labels = known.label_idx[known.item_idx]
+    weight = 1.0 / np.bincount(known.item_idx, minlength=len(known.label_idx))[known.item_idx]
+    wrong = labels != known.codes
+    np.add.at(counts, (labels[wrong], known.codes[wrong]), weight[wrong])
+    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+
+
+def _difficulty(known: KnownAnswers, law: Law) -> float:
+    """Return s, by a grid and a parabola through the three best."""
+    rows = np.arange(len(known.label_idx))
+
+    def value(s: float) -> float:
+        evidence = known.evidence(replace(law, difficulty=s))
+        weights = evidence.node_weights[rows, known.label_idx]
+        top = weights.max(axis=1)
+        return float((top + np.log(np.exp(weights - top[:, None]).sum(axis=1))).sum())
+
+    # 0 is kept unless a difficulty is clearly likelier: one more number to learn.
+    return _best_on_grid(value, DIFFICULTIES)
+
+
+def _decoy(known: KnownAnswers, law: Law) -> float:
+    rows = np.arange(len(known.label_idx))
+
+    def value(c: float) -> float:
+        evidence = known.evidence(replace(law, difficulty=0.0, decoy=c))
+        return float((evidence.log_likelihood - evidence.node_weights[:, :, 0])[rows, known.label_idx].sum())
+
+    return _best_on_grid(value, DECOYS)
+
+
+def _best_on_grid(value: "object", grid: FloatArray) -> float:
+    """Return the number with the largest value, between the points of a grid; values fall on both sides of it."""
+    values: list[float] = []
+    for x in grid:
+        values.append(value(float(x)))  # type: ignore[operator]
+        if len(values) > 3 and values[-1] < values[-2] < values[-3]:
+            break
+    best = int(np.argmax(values))
+    if best == 0 or best == len(values) - 1:
+        return float(grid[best])
+    x, y = grid[best - 1 : best + 2], np.array(values[best - 1 : best + 2])
+    a, b, _ = np.polyfit(x, y, 2)
+    return float(np.clip(-b / (2 * a), x[0], x[2])) if a < 0 else float(grid[best])
+
+
+def _temper(known: KnownAnswers, law: Law) -> tuple[float, float]:
+    """Return g and tau, under which what is reported is likeliest, by prefixes of the answers in a random order."""
+    prefixes = []
+    for n in N_HEARD:
+        items, part = _prefix(known, n)
+        if len(items) < _FEWEST_SHARED:
+            continue
+        evidence = part.evidence(law)
+        prefixes.append((evidence.log_posterior, evidence.n_heard, part.label_idx))
+    base = -np.log(known.n_classes)
+    best = (np.inf, 0.0, 0.0)
+    for g in TEMPERS:
+        for tau in MODEL_COUNTS if g else MODEL_COUNTS[:1]:
+            total = 0.0
+            for log_posterior, n_heard, label in prefixes:
+                power = np.maximum(1.0, n_heard + tau) ** -g
+                logits = power[:, None] * (log_posterior - base)
+                top = logits.max(axis=1)
+                chance = logits[np.arange(len(label)), label] - top - np.log(np.exp(logits - top[:, None]).sum(axis=1))
+                total -= float(chance.mean())
+            if total < best[0] - 1e-9:
+                best = total, float(g), float(tau)
+    return best[1], best[2]
+
+
+def _prefix(known: KnownAnswers, n: int) -> tuple[IntArray, KnownAnswers]:
+    """Return the items with at least n answers, and n of each of these in a random order; all of them for 0."""
+    counts = np.bincount(known.item_idx, minlength=len(known.label_idx))
+    items = np.flatnonzero(counts >= max(n, 2 if n == 0 else 1))
+    if n == 0:
+        return items, known.of_items(items)
+    order = np.lexsort((np.random.default_rng(0).random(len(known.item_idx)), known.item_idx))
+    starts = np.cumsum(counts) - counts
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order)) - starts[known.item_idx[order]]
+    return items, known.take(np.flatnonzero(place < n)).of_items(items)
+
+
+def moved(right: FloatArray, shift: FloatArray) -> FloatArray:
+    """Return probabilities whose log-odds are moved by a shift."""
+    return sigmoid(logit(np.clip(right, EPS, 1 - EPS)) + shift)

@@ -1,0 +1,331 @@
+"""Skill: P(expert j is right | x, y = k), one hierarchical model of all experts, learned from all answers at once.
+
+    logit p_jk(x) = w_j . [1, class k, log-odds that the model gives to k, x] + f_j(x),   w_j ~ N(mean, diag(spread^2))
+
+The population is learned by empirical Bayes: who has answered nothing is the population, who has answered little is near
+it. f_j are boosted trees that start from the expert's own log-odds on held-out answers; few answers grow no trees.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.codec import Count
+from defero.core.errors import InputError
+from defero.core.scores import logit, sigmoid
+from defero.learn.forest import Forest
+from defero.learn.heads import Heads, fit_head, fit_heads
+from defero.learn.prior import HeadPrior, category_groups, fit_prior, scaling
+from defero.learn.tree_columns import TreeColumns
+
+MOST_LOG_ODDS = 7.0
+"""A model surer than 0.999 is taken at that: one rash posterior must not carry an expert away."""
+MOST_CLASSES = 32
+"""With more classes nobody has a skill of their own in each: how likely the model finds the class is all that tells."""
+MOST_FEATURES = 32
+"""Up to this many features are read as they are; of more, the main directions."""
+DIRECTIONS = 12
+_MOST_ROWS = 5_000
+_ENOUGH_FOR_POPULATION = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """What the experts' skill reads of an item's own features: up to 32 as they are, else 12 main directions.
+
+    Attributes
+    ----------
+    center, scale : (d,)
+    axes : (d, r), optional
+        None: each feature by itself.
+
+    Examples
+    --------
+    >>> Directions.fit(np.eye(3)).of(np.eye(3)[:1]).tolist()
+    [[1.0, 0.0, 0.0]]
+    """
+
+    center: FloatArray
+    scale: FloatArray
+    axes: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("center", "scale", "axes"):
+            value = getattr(self, name)
+            if value is not None:
+                if len(value) != len(self.center) or not np.isfinite(value).all():
+                    raise InputError(f"must be finite, with {len(self.center)} rows.", argument=name)
+                object.__setattr__(self, name, frozen(value))
+
+    @classmethod
+    def fit(cls, features: FloatArray) -> "Directions":
+        """Learn them from the features (n, d) of past items."""
+        rows = features[:: max(1, len(features) // _MOST_ROWS)]
+        center, scale = scaling(rows)
+        axes = None if features.shape[1] <= MOST_FEATURES else _main_directions((rows - center) / scale)
+        return cls(center, scale, axes)
+
+    def of(self, features: FloatArray) -> FloatArray:
+        """Return what is read of n items, (n, r)."""
+        return features if self.axes is None else ((features - self.center) / self.scale) @ self.axes
+
+    def groups(self, features: FloatArray) -> IntArray:
+        """Return which of them share one spread of the experts, (r,): columns of one category do, and directions."""
+        return category_groups(features) if self.axes is None else np.zeros(self.axes.shape[1], np.int64)
+
+
+def _main_directions(standard: FloatArray) -> FloatArray:
+    """Return the directions in which standardised features vary most, (d, r)."""
+    n, d = standard.shape
+    keep = min(DIRECTIONS, n, d)
+    if d <= n:
+        vectors = np.linalg.eigh(standard.T @ standard)[1]
+        return np.ascontiguousarray(vectors[:, ::-1][:, :keep])
+    # Fewer items than features: the same directions from the smaller matrix of the items' products.
+    values, vectors = np.linalg.eigh(standard @ standard.T)
+    some = values[::-1][:keep] > 1e-9 * max(float(values[-1]), 1e-300)
+    directions: FloatArray = standard.T @ (vectors[:, ::-1][:, :keep][:, some] / np.sqrt(values[::-1][:keep][some]))
+    return np.ascontiguousarray(directions)
+
+
+@dataclass(frozen=True, eq=False)
+class Skill:
+    """The skill of J experts, by item and class.
+
+    Attributes
+    ----------
+    directions : Directions
+    heads : Heads
+        On the features of `with_class`.
+    n_classes : int
+        K.
+    columns : TreeColumns, optional
+        What trees look at.
+    forest : Forest, optional
+        One output for each expert with trees: what they add to the log-odds.
+    tree_experts : (o,) int
+        Whose output each is.
+    """
+
+    directions: Directions
+    heads: Heads
+    n_classes: Count
+    columns: TreeColumns | None = None
+    forest: Forest | None = None
+    tree_experts: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        n_inputs = len(self.directions.center) if self.directions.axes is None else self.directions.axes.shape[1]
+        width = n_inputs + len(class_columns(self.n_classes)) + 1
+        if self.heads.prior.n_features != width:
+            raise InputError(f"must read {width} features, got {self.heads.prior.n_features}.", argument="heads")
+        if self.forest is None:
+            return
+        if self.columns is None or self.forest.n_features != self.columns.n_columns:
+            raise InputError("must look at the columns that are given.", argument="forest")
+        whose = np.zeros(0, np.int64) if self.tree_experts is None else self.tree_experts
+        if len(whose) != self.forest.n_outputs or len(np.unique(whose)) != len(whose):
+            raise InputError("must name the expert of each output, each once.", argument="tree_experts")
+        if len(whose) and not (whose.min() >= 0 and whose.max() < self.n_experts):
+            raise InputError(f"must name some of {self.n_experts} experts.", argument="tree_experts")
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return self.heads.n_experts
+
+    def log_odds(self, features: FloatArray, class_proba: FloatArray) -> FloatArray:
+        """Return the log-odds that expert j is right | x, y = k, (n, J, K)."""
+        inputs = self.directions.of(features)
+        log_odds = np.empty((len(inputs), self.n_experts, self.n_classes))
+        for k in range(self.n_classes):
+            label_idx = np.full(len(inputs), k)
+            log_odds[:, :, k] = self.heads.log_odds(with_class(inputs, class_proba, label_idx))
+        return self._with_trees(features, log_odds)
+
+    def right(self, features: FloatArray, class_proba: FloatArray) -> FloatArray:
+        """Return P(expert j is right | x, y = k), (n, J, K)."""
+        return sigmoid(self.log_odds(features, class_proba))
+
+    def logit_sd(self, features: FloatArray, class_proba: FloatArray) -> FloatArray:
+        """Return a bound on the standard deviation of the log-odds of P(right | x), (n, J).
+
+        By the delta method, sum_k P(y = k | x) p_k (1 - p_k) s_k / (p (1 - p)), as if errors on all classes went one
+        way; of what trees add, no uncertainty is known.
+        """
+        inputs, right = self.directions.of(features), self.right(features, class_proba)
+        proba = summed(right, class_proba)
+        sd = np.zeros(proba.shape)
+        for k in range(self.n_classes):
+            of_class = self.heads.logit_sd(with_class(inputs, class_proba, np.full(len(inputs), k)))
+            spread = right[:, :, k] * (1 - right[:, :, k]) / np.maximum(proba * (1 - proba), 1e-12)
+            sd += class_proba[:, k, None] * spread * of_class
+        return sd
+
+    def of_answers(
+        self, features: FloatArray, class_proba: FloatArray, item_idx: IntArray, expert_idx: IntArray
+    ) -> FloatArray:
+        """Return P(right | x, y = k) of some answers alone, (m, K): nothing of size (n, J)."""
+        inputs = self.directions.of(features)
+        log_odds = np.empty((len(item_idx), self.n_classes))
+        added = None if self.forest is None or self.columns is None else self.columns.of_matrix(features)
+        for j in np.unique(expert_idx):
+            cells = np.flatnonzero(expert_idx == j)
+            rows = item_idx[cells]
+            head = self.heads.take([int(j)])
+            for k in range(self.n_classes):
+                phi = with_class(inputs[rows], class_proba[rows], np.full(len(rows), k))
+                log_odds[cells, k] = head.log_odds(phi)[:, 0]
+            if added is not None and self.forest is not None and self.tree_experts is not None:
+                place = np.flatnonzero(self.tree_experts == j)
+                if len(place):
+                    log_odds[cells] += self.forest.take(place).predict(added[rows])
+        return sigmoid(log_odds)
+
+    def _with_trees(self, features: FloatArray, log_odds: FloatArray) -> FloatArray:
+        if self.forest is not None and self.columns is not None:
+            log_odds[:, self.tree_experts] += self.forest.predict(self.columns.of_matrix(features))[:, :, None]
+        return log_odds
+
+    def with_expert(
+        self,
+        features: FloatArray,
+        class_proba: FloatArray,
+        label_idx: IntArray,
+        correct: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+    ) -> "Skill":
+        """Return the skill with one more expert at the end, of whom m answers are known; the others are as they were."""
+        phi = with_class(self.directions.of(features), class_proba, label_idx)
+        return replace(self, heads=self.heads.with_head(fit_head(phi, correct, self.heads.prior, weight=weight)))
+
+    def with_unknown(self) -> "Skill":
+        """Return the skill with somebody at the end of whom nothing but the population is known."""
+        prior = self.heads.prior
+        return replace(self, heads=self.heads.with_head(fit_head(np.empty((0, prior.n_features)), [], prior)))
+
+    def take(self, experts: Sequence[int]) -> "Skill":
+        """Return the skill of some experts, in this order."""
+        heads = self.heads.take(experts)
+        if self.forest is None or self.tree_experts is None:
+            return replace(self, heads=heads)
+        place = {int(j): new for new, j in enumerate(experts)}
+        stay = np.flatnonzero([int(j) in place for j in self.tree_experts])
+        if not len(stay):
+            return replace(self, heads=heads, forest=None, tree_experts=None, columns=None)
+        whose = np.array([place[int(j)] for j in self.tree_experts[stay]])
+        return replace(self, heads=heads, forest=self.forest.take(stay), tree_experts=whose)
+
+
+def summed(right: FloatArray, class_proba: FloatArray) -> FloatArray:
+    """Return P(right | x) = sum_k P(y = k | x) P(right | x, y = k), (n, J), from (n, J, K) and (n, K)."""
+    return np.asarray(right @ class_proba[:, :, None])[:, :, 0]
+
+
+def with_class(inputs: FloatArray, class_proba: FloatArray, label_idx: IntArray) -> FloatArray:
+    """Return what an expert's weights read of n items of these classes: features, class, and how likely it looked.
+
+    The class is K columns of 0 and 1, one of them for two classes, and none for more than 32.
+
+    >>> with_class(np.array([[7.0]]), np.array([[0.2, 0.3, 0.5]]), np.array([2])).tolist()
+    [[7.0, 0.0, 0.0, 1.0, 0.0]]
+    """
+    is_class = (label_idx[:, None] == class_columns(class_proba.shape[1])).astype(np.float64)
+    believed = logit(class_proba[np.arange(len(label_idx)), label_idx])
+    return np.column_stack([inputs, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)])
+
+
+def class_columns(n_classes: int) -> IntArray:
+    """Return the classes that have a column of their own."""
+    if n_classes > MOST_CLASSES or n_classes == 1:
+        return np.empty(0, dtype=np.int64)
+    return np.array([1]) if n_classes == 2 else np.arange(n_classes)
+
+
+def groups_with_class(groups: IntArray, *, n_classes: int) -> IntArray:
+    """Return which columns of `with_class` share one spread: the constants of the classes do.
+
+    >>> groups_with_class(np.array([0, 1, 1]), n_classes=3).tolist()
+    [0, 1, 1, 2, 2, 2, 3]
+    """
+    after = int(groups.max(initial=-1)) + 1
+    return np.concatenate([groups, np.full(len(class_columns(n_classes)), after), [after + 1]]).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class SkillAnswers:
+    """What a skill is learned from.
+
+    Attributes
+    ----------
+    inputs : (n, r)
+        What `Directions` shows of the items.
+    groups : (r,) int
+    class_proba : (n, K)
+        Out of fold: on its own training rows a model is surer than elsewhere.
+    label_idx : (n,)
+    item_idx, expert_idx : (m,) int
+    right : (m,) in [0, 1]
+    weight : (m,)
+    n_experts : int
+    """
+
+    inputs: FloatArray
+    groups: IntArray
+    class_proba: FloatArray
+    label_idx: IntArray
+    item_idx: IntArray
+    expert_idx: IntArray
+    right: BoolArray
+    weight: FloatArray
+    n_experts: int
+
+    def heads(self, chosen: IntArray, prior: HeadPrior | None = None) -> Heads:
+        """Fit everybody's weights to some of the answers."""
+        phi, options = self._phi, self._options(chosen)
+        answers = self.item_idx[chosen], self.expert_idx[chosen], self.right[chosen]
+        if prior is None:
+            some = chosen[:: max(1, len(chosen) // _ENOUGH_FOR_POPULATION)]
+            of_some = self.item_idx[some], self.expert_idx[some], self.right[some]
+            prior = fit_prior(phi, *of_some, groups=self._all_groups, **self._options(some))
+        return fit_heads(phi, *answers, prior=prior, **options)
+
+    @property
+    def _all_groups(self) -> IntArray:
+        return groups_with_class(self.groups, n_classes=self.class_proba.shape[1])
+
+    @property
+    def _phi(self) -> FloatArray:
+        return with_class(self.inputs, self.class_proba, self.label_idx)
+
+    def _options(self, chosen: IntArray) -> dict[str, object]:
+        weight = self.weight[chosen]
+        total = float(weight.sum())
+        mean_one = weight * (np.count_nonzero(weight) / total) if total > 0 else weight
+        return {"n_experts": self.n_experts, "weight": mean_one}
+
+    def held_out(self, fold: IntArray) -> FloatArray:
+        """Return the log-odds of each answer for every class, (m, K), by weights that did not see its item."""
+        n_classes = self.class_proba.shape[1]
+        log_odds = np.empty((len(self.item_idx), n_classes))
+        for rest, inside in self._folds(fold):
+            heads = self.heads(rest)
+            by_expert = inside[np.argsort(self.expert_idx[inside], kind="stable")]
+            for cells in np.split(by_expert, np.flatnonzero(np.diff(self.expert_idx[by_expert])) + 1):
+                if len(cells):
+                    one, rows = heads.take([int(self.expert_idx[cells[0]])]), self.item_idx[cells]
+                    for k in range(n_classes):
+                        phi = with_class(self.inputs[rows], self.class_proba[rows], np.full(len(rows), k))
+                        log_odds[cells, k] = one.log_odds(phi)[:, 0]
+        return log_odds
+
+    def _folds(self, fold: IntArray) -> list[tuple[IntArray, IntArray]]:
+        of_answer = fold[self.item_idx]
+        return [(np.flatnonzero(of_answer != k), np.flatnonzero(of_answer == k)) for k in range(int(fold.max()) + 1)]
+
+
+Grow = Callable[[IntArray, FloatArray], Forest]
