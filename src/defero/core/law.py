@@ -10,7 +10,7 @@ The first answer counts in full, later ones count less: they repeat what made th
 two factors separate, so an item costs O(Q K) for each answer, with Q nodes of u.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Annotated
 
@@ -57,6 +57,8 @@ class Law:
         g: what is reported after n answers is the posterior's odds to the power n^-g. Decisions use the posterior.
     model_counts : float
         tau in [0, 1]: the model errs where people err, so it counts as so many answers of the n.
+    prior : (K,), optional
+        How frequent the classes are: tempering leads back to it. Equally by default.
     copies : (J,) int, optional
         A number for each expert; those with the same number answer alike and count once.
 
@@ -71,6 +73,7 @@ class Law:
     decoy: Annotated[float, Within(0, MOST_DECOY)] = 0.0
     temper: Annotated[float, Within(0, 2)] = 0.0
     model_counts: Annotated[float, Within(0, 1)] = 0.0
+    prior: Annotated[FloatArray, Within(0, 1)] | None = None
     copies: Annotated[IntArray, Within(0)] | None = None
 
     def __post_init__(self) -> None:
@@ -84,6 +87,8 @@ class Law:
             raise InputError(
                 "must be 0 on the diagonal, positive elsewhere, and sum to 1 in each row.", argument="errors"
             )
+        if self.prior is not None:
+            check_shape("prior", self.prior, (n_classes,))
         set_frozen(self, errors=errors)
 
     @classmethod
@@ -103,7 +108,7 @@ class Law:
 
     @property
     def nodes(self) -> tuple[FloatArray, FloatArray]:
-        """s u and the weights of the nodes, (Q,) each; one node without a difficulty."""
+        """S u and the weights of the nodes, (Q,) each; one node without a difficulty."""
         if self.difficulty == 0:
             return np.zeros(1), np.ones(1)
         u, w = _gauss()
@@ -125,19 +130,22 @@ class Law:
         miss = p @ weight - sigmoid(log_odds)
         return np.asarray(a - miss / np.maximum((p * (1 - p)) @ weight, 1e-300))
 
+    def tempered(self, log_posterior: FloatArray, n_heard: FloatArray) -> FloatArray:
+        """Return what is reported for a posterior (n, K) after so many answers (n,)."""
+        n_classes = self.n_classes
+        base = np.full(n_classes, -np.log(n_classes)) if self.prior is None else np.log(np.clip(self.prior, EPS, 1.0))
+        power = np.maximum(1.0, n_heard + self.model_counts) ** -self.temper
+        return softmax(base + power[:, None] * (log_posterior - base))
+
     def take(self, experts: IntArray) -> "Law":
         """Return the law of some experts, in this order."""
-        return self if self.copies is None else _with_copies(self, self.copies[experts])
+        return self if self.copies is None else replace(self, copies=self.copies[experts])
 
     def with_newcomer(self) -> "Law":
         """Return the law with one more expert at the end, who is nobody's copy."""
         if self.copies is None:
             return self
-        return _with_copies(self, np.append(self.copies, self.copies.max(initial=-1) + 1))
-
-
-def _with_copies(law: Law, copies: IntArray) -> Law:
-    return Law(law.errors, law.difficulty, law.decoy, law.temper, law.model_counts, copies)
+        return replace(self, copies=np.append(self.copies, self.copies.max(initial=-1) + 1))
 
 
 @lru_cache(maxsize=64)
@@ -201,7 +209,13 @@ class Evidence:
 
     @classmethod
     def of_answers(
-        cls, law: Law, class_proba: FloatArray, item_idx: IntArray, expert_idx: IntArray, codes: IntArray, right: FloatArray
+        cls,
+        law: Law,
+        class_proba: FloatArray,
+        item_idx: IntArray,
+        expert_idx: IntArray,
+        codes: IntArray,
+        right: FloatArray,
     ) -> "Evidence":
         """Return the evidence of m answers, sorted by item, with their own P(right | x, y), (m, K) or (m, 1).
 
@@ -284,25 +298,24 @@ class Evidence:
         """(n, K): P(y = k | x, answers), by which is decided; where nobody was heard the model's own numbers."""
         return np.where(self.n_heard[:, None] > 0, softmax(self.log_posterior), self.class_proba)
 
-    def reported(self, prior: FloatArray | None = None) -> FloatArray:
-        """Return what is said of the classes, (n, K): the posterior, tempered by how many have spoken.
+    @cached_property
+    def decided(self) -> FloatArray:
+        """(n, K): the posterior with nobody beyond contradiction, by which questions are weighed."""
+        return softmax(self.log_posterior)
+
+    @cached_property
+    def reported(self) -> FloatArray:
+        """(n, K): what is said of the classes: the posterior, tempered by how many have spoken.
 
         prior(y) times [(eta(y | x) / prior(y)) L(y)]^(max(1, n + tau)^-g): answers to one item repeat each other
         in more ways than a law can know.
-
-        Parameters
-        ----------
-        prior : (K,), optional
-            How frequent the classes are; equally by default.
         """
-        n_classes = self.n_classes
-        base = np.full(n_classes, -np.log(n_classes)) if prior is None else np.log(np.clip(prior, EPS, 1.0))
-        power = np.maximum(1.0, self.n_heard + self.law.model_counts) ** -self.law.temper
-        tempered = base + power[:, None] * (self.log_posterior - base)
-        return np.where(self.n_heard[:, None] > 0, softmax(tempered), self.class_proba)
+        return np.where(
+            self.n_heard[:, None] > 0, self.law.tempered(self.log_posterior, self.n_heard), self.class_proba
+        )
 
     @cached_property
-    def _node_posterior(self) -> FloatArray:
+    def node_posterior(self) -> FloatArray:
         """(n, K, Q): P(u_q | y, who was right)."""
         return np.exp(self.node_weights - _log_sum(self.node_weights)[:, :, None])
 
@@ -312,7 +325,7 @@ class Evidence:
         right = np.clip(right, EPS, 1 - EPS)
         if self.law.difficulty == 0 or not len(self._cells.row):
             return right
-        return (self._node_posterior[row] * sigmoid(self.law.at_nodes(right))).sum(axis=2)
+        return (self.node_posterior[row] * sigmoid(self.law.at_nodes(right))).sum(axis=2)
 
     def right_of_all(self) -> FloatArray:
         """Return P(expert j is right | x, answers), (n, J): what letting their answer stand is worth."""

@@ -7,7 +7,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
-from defero.core.posterior import at
+from defero.core.law import at
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
 

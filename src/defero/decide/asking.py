@@ -1,6 +1,6 @@
 """Asking one after the other: the next question while it is expected to pay, else the answer."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,15 +9,15 @@ from defero.core.checks.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
+    check_shape,
     class_probabilities,
     names,
     whole_number,
 )
-from defero.core.checks.experts import answers_and_model
+from defero.core.checks.experts import answers_and_model, expert_probabilities
 from defero.core.labels import MISSING, Labels, named
-from defero.core.posterior import EPS, AnswerLaw, ClassSkill, at, first_best
+from defero.core.law import Evidence, Law, at, evidence_of, first_best
 from defero.core.results import MODEL, InTurn, Steps
-from defero.core.scores import softmax
 from defero.decide.costs import ErrorCosts, after_one_answer
 from defero.decide.look_ahead import costs_to_go, n_candidates
 from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
@@ -34,11 +34,10 @@ def next_step(
     *,
     answers: ArrayLike | None = None,
     terms: Terms | TeamTerms | None = None,
-    skill: ClassSkill | None = None,
-    discount: ArrayLike | None = None,
+    law: Law | None = None,
+    right: FloatArray | None = None,
     classes: ArrayLike | None = None,
     expert_names: ArrayLike | None = None,
-    eps: float = EPS,
 ) -> Steps:
     """Say for each case whom to ask next, or that it should be answered now.
 
@@ -59,15 +58,13 @@ def next_step(
     terms : Terms, optional
         Fees (by default 0.01 of the dearest error), prices, costs of errors, and who is there; those who have answered
         are not asked again.
-    skill : ClassSkill, optional
-        P(m | y, x) by item and class, used in place of expert_proba.
-    discount : (J,), optional
-        From `vote_discount`, in [0, 1], for experts who err together: several answers then count less than their sum.
+    law : Law, optional
+        How answers hang together; by default experts err independently.
+    right : (n, J, K), optional
+        P(expert j is right | x, y = k), used in place of expert_proba.
     classes : (K,), optional
         The labels' own values, in the order of the class numbers.
     expert_names : J names, optional
-    eps : float
-        Both kinds of probability are clipped to [eps, 1 - eps].
 
     Returns
     -------
@@ -84,40 +81,29 @@ def next_step(
     if answers is None:
         answers = np.full((len(model), n_experts), MISSING)
     answer_idx, model = answers_and_model(answers, model)
-    heard, labels = answer_idx != MISSING, _class_labels(classes, model)
+    labels = _class_labels(classes, model)
     who = names("expert_names", expert_names, count=answer_idx.shape[1])
-    law = _law(expert_proba, answer_idx, model, skill=skill, discount=discount, eps=eps)
-    law = replace(law, n_heard=heard.sum(axis=1))
+    evidence = _evidence(law, model, expert_proba, answer_idx, right)
     own = checked(terms, who, labels, unused=LIMITS)
-    charged = _Charged.of(law, own)
-    log_belief = np.log(np.clip(model, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
-    can = own.can_ask(len(model)) & ~heard
-    ask, now, cost = charged.best(softmax(log_belief), np.arange(len(model)), can, most_questions=answer_idx.shape[1])
-    label_idx, belief = _label(log_belief, model, heard, own.costs)
+    charged = _Charged.of(evidence, own)
+    can = own.can_ask(len(model)) & evidence.can_tell()
+    ask, now, cost = charged.best(np.arange(len(model)), can, most_questions=answer_idx.shape[1])
+    label_idx = label_of(evidence, own.costs)
     return Steps(
         ask,
         who,
         labels[label_idx],
-        at(belief, label_idx),
+        at(evidence.reported, label_idx),
         now,
         cost,
+        p_used=at(evidence.posterior, label_idx),
         answer_idx=answer_idx,
         class_names=tuple(map(str, labels.tolist())),
     )
 
 
-def next_gains(
-    class_proba: FloatArray,
-    expert_proba: FloatArray,
-    answer_idx: IntArray,
-    *,
-    terms: TeamTerms,
-    skill: ClassSkill | None = None,
-    discount: ArrayLike | None = None,
-) -> tuple[FloatArray, FloatArray, IntArray]:
+def next_gains(evidence: Evidence, terms: TeamTerms) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return what each next question saves against answering now, with what may follow it.
-
-    The arguments are those of `next_step`, checked.
 
     Returns
     -------
@@ -128,18 +114,16 @@ def next_gains(
     label_idx : (n,)
         The label then.
     """
-    heard, costs = answer_idx != MISSING, terms.costs
-    law = _law(expert_proba, answer_idx, class_proba, skill=skill, discount=discount, eps=EPS)
-    law = replace(law, n_heard=heard.sum(axis=1))
-    charged, can = _Charged.of(law, terms), terms.can_ask(len(heard)) & ~heard
-    log_belief = np.log(np.clip(class_proba, law.eps, 1 - law.eps)) + law.evidence(answer_idx, heard)
-    belief, now = softmax(log_belief), costs.least(softmax(log_belief))
+    costs = terms.costs
+    charged = _Charged.of(evidence, terms)
+    can = terms.can_ask(len(evidence.class_proba)) & evidence.can_tell()
+    now = costs.least(evidence.decided)
     gain = np.full(can.shape, -np.inf)
     rows = np.flatnonzero(can.any(axis=1))
     if len(rows):
-        total, _ = charged.totals(belief[rows], rows, can[rows], most_questions=can.shape[1])
+        total, _ = charged.totals(rows, can[rows], most_questions=can.shape[1])
         gain[rows] = np.where(can[rows], now[rows, None] - total, -np.inf)
-    return gain, now, _label(log_belief, class_proba, heard, costs)[0]
+    return gain, now, label_of(evidence, costs)
 
 
 def ask_in_turn(
@@ -148,11 +132,10 @@ def ask_in_turn(
     class_proba: ArrayLike,
     *,
     terms: Terms | TeamTerms | None = None,
-    skill: ClassSkill | None = None,
-    discount: ArrayLike | None = None,
+    law: Law | None = None,
+    right: FloatArray | None = None,
     max_questions: int | None = None,
     classes: ArrayLike | None = None,
-    eps: float = EPS,
 ) -> InTurn:
     """Ask by `next_step` until every case is answered, on recorded answers.
 
@@ -160,7 +143,7 @@ def ask_in_turn(
     ----------
     answers : (n, J) int
         Recorded class numbers, -1 where missing: only experts whose answer is recorded can be asked.
-    expert_proba, class_proba, terms, skill, discount, classes, eps
+    expert_proba, class_proba, terms, law, right, classes
         As in `next_step`.
     max_questions : int, optional
         At most so many questions per case.
@@ -180,33 +163,30 @@ def ask_in_turn(
     """
     answer_idx, model = answers_and_model(answers, class_proba)
     (n_items, n_experts), labels = answer_idx.shape, _class_labels(classes, model)
-    law = _law(expert_proba, answer_idx, model, skill=skill, discount=discount, eps=eps)
     own = checked(terms, names("expert_names", None, count=n_experts), labels, unused=LIMITS)
-    charged = _Charged.of(law, own)
     askable = own.can_ask(n_items) & (answer_idx != MISSING)
     most = n_experts if max_questions is None else min(whole_number("max_questions", max_questions, least=0), n_experts)
     heard = np.zeros(answer_idx.shape, dtype=np.bool_)
-    log_prior = np.log(np.clip(model, law.eps, 1 - law.eps))
-    log_belief = log_prior.copy()
+    whole = _evidence(law, model, expert_proba, answer_idx, right)
     open_idx = np.arange(n_items)
     for asked in range(most):
-        can = askable[open_idx] & ~heard[open_idx]
-        charged = replace(charged, law=replace(law, n_heard=np.full(n_items, asked)))
-        ask, _, _ = charged.best(softmax(log_belief[open_idx]), open_idx, can, most_questions=most - asked)
+        evidence = whole.take(open_idx, np.where(heard[open_idx], answer_idx[open_idx], MISSING))
+        charged = _Charged.of(evidence, own.spread(n_items).take(open_idx))
+        can = askable[open_idx] & evidence.can_tell()
+        ask, _, _ = charged.best(np.arange(len(open_idx)), can, most_questions=most - asked)
         # Where nothing is worth asking now, nothing changes: the case is closed for good.
         open_idx, expert = open_idx[ask != MODEL], ask[ask != MODEL]
         if not len(open_idx):
             break
         heard[open_idx, expert] = True
-        evidence = law.evidence(answer_idx[open_idx], heard[open_idx], item_idx=open_idx)
-        log_belief[open_idx] = log_prior[open_idx] + evidence
-    label_idx, belief = _label(log_belief, model, heard, own.costs)
+    evidence = whole.take(slice(None), np.where(heard, answer_idx, MISSING))
+    label_idx = label_of(evidence, own.costs)
     return InTurn(
         labels[label_idx],
-        at(belief, label_idx),
+        at(evidence.reported, label_idx),
         heard,
-        fees=np.where(heard, charged.fees, 0.0).sum(axis=1),
-        expected_cost=at(own.costs.of_labels(belief), label_idx),
+        fees=np.where(heard, own.charged(n_items), 0.0).sum(axis=1),
+        expected_cost=at(own.costs.of_labels(evidence.posterior), label_idx),
     )
 
 
@@ -216,57 +196,47 @@ def _class_labels(classes: ArrayLike | None, model: FloatArray) -> Labels:
     return named(np.arange(n_classes), classes, n_classes=n_classes)
 
 
-def _law(
-    expert_proba: ArrayLike,
-    answer_idx: IntArray,
-    model: FloatArray,
-    *,
-    skill: ClassSkill | None,
-    discount: ArrayLike | None,
-    eps: float,
-) -> AnswerLaw:
-    (n_items, n_experts), n_classes = answer_idx.shape, model.shape[1]
-    return AnswerLaw.of(
-        expert_proba,
-        n_items=n_items,
-        n_experts=n_experts,
-        n_classes=n_classes,
-        skill=skill,
-        discount=discount,
-        eps=eps,
-    )
+def _evidence(
+    law: Law | None, model: FloatArray, expert_proba: ArrayLike, answer_idx: IntArray, right: FloatArray | None
+) -> Evidence:
+    """Check what a caller gave, and put it together."""
+    n_items, n_experts = answer_idx.shape
+    own = Law.independent(model.shape[1]) if law is None else law
+    check_shape("law.errors", own.errors, (model.shape[1],) * 2, like=" like the classes")
+    if right is not None:
+        check_shape("right", right, (n_items, n_experts, model.shape[1]))
+    proba = expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts)
+    return evidence_of(own, model, proba, answer_idx, right)
 
 
 @dataclass(frozen=True, eq=False)
 class _Charged:
     """What experts answer, what they cost, (n, J), and what errors cost."""
 
-    law: AnswerLaw
+    evidence: Evidence
     fees: FloatArray
     charges: FloatArray
     """Fees and prices."""
     costs: ErrorCosts
 
     @classmethod
-    def of(cls, law: AnswerLaw, terms: TeamTerms) -> "_Charged":
-        fee = terms.charged(len(law.expert_proba))
-        return cls(law, fee, fee if terms.prices is None else fee + terms.prices, terms.costs)
+    def of(cls, evidence: Evidence, terms: TeamTerms) -> "_Charged":
+        fee = terms.charged(len(evidence.class_proba))
+        return cls(evidence, fee, fee if terms.prices is None else fee + terms.prices, terms.costs)
 
     def best(
-        self, belief: FloatArray, item_idx: IntArray, can: BoolArray, *, most_questions: int
+        self, item_idx: IntArray, can: BoolArray, *, most_questions: int
     ) -> tuple[IntArray, FloatArray, FloatArray]:
         """Return whom to ask (-1: nobody), the cost of answering now and the expected cost from here on, (a,) each."""
-        now = self.costs.least(belief)
-        ask, cost = np.full(len(belief), MODEL), now.copy()
+        now = self.costs.least(self.evidence.decided[item_idx])
+        ask, cost = np.full(len(item_idx), MODEL), now.copy()
         charge = np.where(can, self.charges[item_idx], np.inf)
         cheapest = charge.min(axis=1, initial=np.inf)
         # A question costs its fee at least: where an error is expected to cost less, nobody is asked.
         unsettled = np.flatnonzero(can.any(axis=1) & ((cheapest < now - _NOTHING) | (cheapest < 0)))
         if most_questions == 0 or not len(unsettled):
             return ask, now, cost
-        total, information = self.totals(
-            belief[unsettled], item_idx[unsettled], can[unsettled], most_questions=most_questions
-        )
+        total, information = self.totals(item_idx[unsettled], can[unsettled], most_questions=most_questions)
         # Who is asked anyway, first or second, costs the same: of these the one who tells most.
         level = total <= total.min(axis=1, keepdims=True) + _TIE * self.costs.largest
         rows, chosen = np.arange(len(unsettled)), np.where(level, information, -1.0).argmax(axis=1)
@@ -275,42 +245,36 @@ class _Charged:
         cost[unsettled[pays]] = total[rows, chosen][pays]
         return ask, now, cost
 
-    def totals(
-        self, belief: FloatArray, item_idx: IntArray, can: BoolArray, *, most_questions: int
-    ) -> tuple[FloatArray, FloatArray]:
+    def totals(self, item_idx: IntArray, can: BoolArray, *, most_questions: int) -> tuple[FloatArray, FloatArray]:
         """Return what asking each expert costs with all that follows (inf where that cannot be), and what they tell."""
         charge = np.where(can, self.charges[item_idx], np.inf)
-        after, information = after_one_answer(belief, self.law, item_idx, can, self.costs)
+        after, information = after_one_answer(self.evidence, item_idx, can, self.costs)
         total = after + charge
         if most_questions > 1:
-            self._look_ahead(total, information, belief, item_idx, charge, most_questions=most_questions)
+            self._look_ahead(total, information, item_idx, charge, most_questions=most_questions)
         return total, information
 
     def _look_ahead(
         self,
         total: FloatArray,
         information: FloatArray,
-        belief: FloatArray,
         item_idx: IntArray,
         charge: FloatArray,
         *,
         most_questions: int,
     ) -> None:
         """Lower `total` (a, J) of the most informative experts to what asking them costs with what follows."""
-        n_some = n_candidates(belief.shape[1], total.shape[1])
+        n_some = n_candidates(self.evidence.n_classes, total.shape[1], hard=self.evidence.law.difficulty > 0)
         worth = self.costs.largest * information - charge
         some = np.argsort(-worth, axis=1, kind="stable")[:, :n_some]
         rows = np.arange(len(some))[:, None]
         fees = charge[rows, some]
-        ahead = costs_to_go(belief, self.law, item_idx, some, fees, self.costs, most_questions=most_questions)
+        ahead = costs_to_go(self.evidence, item_idx, some, fees, self.costs, most_questions=most_questions)
         total[rows, some] = np.minimum(total[rows, some], ahead)
 
 
-def _label(
-    log_belief: FloatArray, model: FloatArray, heard: BoolArray, costs: ErrorCosts
-) -> tuple[IntArray, FloatArray]:
-    """Return the cheapest label, and the posterior: where nobody is heard the model's own numbers, not clipped ones."""
-    belief = np.where(heard.any(axis=1, keepdims=True), softmax(log_belief), model)
+def label_of(evidence: Evidence, costs: ErrorCosts) -> IntArray:
+    """Return the cheapest label of each item, (n,); a tie goes to the class that the model finds likelier."""
     if costs.symmetric:
-        return first_best(log_belief, model), belief
-    return first_best(-costs.of_labels(softmax(log_belief)), log_belief, model), belief
+        return first_best(evidence.log_posterior, evidence.class_proba)
+    return first_best(-costs.of_labels(evidence.decided), evidence.log_posterior, evidence.class_proba)

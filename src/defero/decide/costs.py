@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels
-from defero.core.posterior import AnswerLaw
+from defero.core.law import Evidence
 from defero.core.wording import did_you_mean, join_names
 
 
@@ -148,42 +148,41 @@ class ErrorCosts:
         return cost
 
 
-def cost_of_answers(class_proba: FloatArray, law: AnswerLaw, costs: ErrorCosts) -> FloatArray:
+def cost_of_answers(evidence: Evidence, costs: ErrorCosts) -> FloatArray:
     """Return what is expected of each expert's answer where it is final, (n, J), without the fee.
 
-    sum_k eta_k sum_m P(m | k, x) C[k, m]; where every error costs the same, that is the cost of an error times
+    sum_k pi_k sum_m P(m | k, x) C[k, m]; where every error costs the same, that is the cost of an error times
     P(the expert is wrong).
 
     Examples
     --------
-    >>> law = AnswerLaw.of([0.9], n_items=1, n_experts=1, n_classes=2)
+    >>> from defero.core.law import Law
+    >>> evidence = Evidence(Law.independent(2), np.array([[0.5, 0.5]]), np.array([[[0.9]]]), np.array([[-1]]))
     >>> costs = ErrorCosts.of([[0, 1], [5, 0]], n_classes=2)
-    >>> cost_of_answers(np.array([[0.5, 0.5]]), law, costs).round(3).tolist()
+    >>> cost_of_answers(evidence, costs).round(3).tolist()
     [[0.3]]
     """
     if costs.symmetric:
-        return costs.largest * (1 - law.expert_proba)
-    (n_items, n_experts), n_classes = law.expert_proba.shape, law.n_classes
+        return costs.largest * (1 - evidence.right_of_all())
+    n_items, n_experts = evidence.answer_idx.shape
     cost = np.zeros((n_items, n_experts))
-    size = max(1, _NUMBERS_AT_ONCE // n_classes**2)
+    size = max(1, _NUMBERS_AT_ONCE // evidence.n_classes**2)
     for j in range(n_experts):
         for start in range(0, n_items, size):
             rows = np.arange(start, min(start + size, n_items))
-            answers = law.likelihood(rows, np.full(len(rows), j))
-            cost[rows, j] = np.einsum("ak,akm,km->a", class_proba[rows], answers, costs.matrix)
+            answers = evidence.likelihood(rows, np.full(len(rows), j))
+            cost[rows, j] = np.einsum("ak,akm,km->a", evidence.posterior[rows], answers, costs.matrix)
     return cost
 
 
 def after_one_answer(
-    belief: FloatArray, law: AnswerLaw, item_idx: IntArray, can: BoolArray, costs: ErrorCosts
+    evidence: Evidence, item_idx: IntArray, can: BoolArray, costs: ErrorCosts
 ) -> tuple[FloatArray, FloatArray]:
     """Return what is expected once one more expert has answered, without the fee.
 
     Parameters
     ----------
-    belief : (a, K)
-        The posterior of some items so far.
-    law : AnswerLaw of all n items
+    evidence : Evidence of n items
     item_idx : (a,)
         Which of the n items these are.
     can : (a, J)
@@ -198,9 +197,10 @@ def after_one_answer(
         By how much the answer is expected to raise sum_k pi_k^2. Unlike the cost it falls short of 0 for nobody who
         tells anything, also where no single answer can turn the decision.
     """
+    belief = evidence.decided[item_idx]
     cost = np.repeat(costs.least(belief)[:, None], can.shape[1], axis=1)
     information = np.zeros(can.shape)
-    right = law.symmetric(item_idx)
+    right = evidence.symmetric(item_idx)
     if right is not None and costs.symmetric:
         gain, information = _symmetric(belief, right)
         return np.where(can, cost - costs.largest * gain, cost), np.where(can, information, 0.0)
@@ -208,7 +208,7 @@ def after_one_answer(
     size = max(1, _NUMBERS_AT_ONCE // belief.shape[1] ** 2)
     for start in range(0, len(rows), size):
         row, expert = rows[start : start + size], experts[start : start + size]
-        joint = belief[row][:, :, None] * law.likelihood(item_idx[row], expert)
+        joint = belief[row][:, :, None] * evidence.likelihood(item_idx[row], expert)
         by_answer = joint.transpose(0, 2, 1)
         cost[row, expert] = np.minimum(costs.least(by_answer).sum(axis=1), cost[row, expert])
         square = (joint**2).sum(axis=1) / np.maximum(joint.sum(axis=1), 1e-300)

@@ -15,8 +15,6 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from defero.calibration import Method
-from defero.calibration.after_selection import HeldOut, fit_selection
 from defero.core.checks.arrays import FloatArray, whole_number
 from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import ModelFolderError
@@ -26,8 +24,8 @@ from defero.data.recipes.read_texts import read_texts, summed_columns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges
 from defero.decide.rules import MostLikelyRight, Rule
-from defero.estimators.expert_heads import with_population
 from defero.estimators.recipe import Recipe
+from defero.estimators.skilled import SkilledTeam, with_population
 from defero.estimators.training_data import (
     AnswerWeights,
     TrainingData,
@@ -42,8 +40,10 @@ from defero.estimators.training_data import (
     warn_about_unused_columns,
     with_answer_weights,
 )
+from defero.learn.calibrator import Method
+from defero.learn.scorer import SkillScorer
+from defero.learn.selection import fit_selection
 from defero.scorers import Scorer
-from defero.scorers.team import TeamScorer
 from defero.team import FitFacts, Team
 
 
@@ -131,23 +131,15 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     answer_weights: AnswerWeights | None = None
 
     @abstractmethod
-    def _learn(self, data: TrainingData) -> Scorer:
-        """Fit a scorer on checked arrays."""
+    def _learn(self, data: TrainingData) -> Scorer | SkilledTeam:
+        """Fit a scorer on checked arrays; with the law of the answers, where that is learned too."""
 
     def _rule(self, data: TrainingData) -> Rule:
         return MostLikelyRight()
 
     def _with_population(self, scorer: Scorer, data: TrainingData) -> Scorer:
         """Return a scorer to which experts can be added."""
-        return scorer if data.n_experts == 0 or isinstance(scorer, TeamScorer) else with_population(scorer, data)
-
-    def _choice(self) -> str | None:
-        """Say which model was chosen, where there was a choice."""
-        return None
-
-    def _held_out(self, data: TrainingData) -> HeldOut | None:
-        """Return scores of training rows by models that did not see them, where there are some."""
-        return None
+        return scorer if data.n_experts == 0 or isinstance(scorer, SkillScorer) else with_population(scorer, data)
 
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
@@ -188,8 +180,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             Group ids, such as patient ids, if new cases come from new groups. Cross-validation inside `fit` puts all
             rows of a group into the same fold.
         fees : (J,), (n, J) or {name: fee}, optional
-            What asking each expert will cost, in units of one error. `DeferralClassifier` with net="auto" then chooses
-            the team that costs least; pass the fees to `decide` too.
+            Accepted for pipelines: what is learned does not depend on fees. Pass them to `decide`.
 
         Returns
         -------
@@ -231,8 +222,11 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         data = with_answer_weights(data, self.answer_weights)
         warn_about_silent_experts(data.answers.per_expert(), expert_names)
         flat = data.features.ndim == 2
+        learned = self._learn(data)
+        skilled = learned if isinstance(learned, SkilledTeam) else None
+        scorer = learned.scorer if isinstance(learned, SkilledTeam) else learned
         team = Team(
-            scorer=self._with_population(self._learn(data), data),
+            scorer=self._with_population(scorer, data),
             classes=classes,
             expert_names=expert_names,
             answer_counts=data.answers.per_expert(),
@@ -246,12 +240,12 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
                 estimator=type(self).__name__,
                 parameters=plain_parameters(self.get_params(deep=False)),
                 columns=tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None,
-                choice=self._choice(),
+                choice=None if skilled is None else skilled.sentence(),
             ),
         )
-        team.held_out = self._held_out(data)
-        if team.held_out is not None:
-            team.selection = fit_selection(team.held_out)
+        if skilled is not None:
+            team.law, team.held_out = skilled.law, skilled.held_out
+            team.selection = fit_selection(skilled.held_out)
         return self._adopt(team.mark_seen("fit", X, data.label_idx, data.answers))
 
     def predict(self, X: Any) -> Labels:
@@ -282,8 +276,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         ----------
         X, y, experts
             As in `fit`.
-        method : "auto", "platt", "isotonic" or "none"
-            "auto" changes nothing that is calibrated already; `team_.calibrator.describe()` reports its choice.
+        method : "auto" or "none"
+            "none" changes nothing.
 
         Returns
         -------

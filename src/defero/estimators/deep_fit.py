@@ -15,15 +15,14 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.splits import sample_rows
 from defero.data.recipes.pictures import PictureFiles
-from defero.estimators.expert_heads import HeadsOption, team_with_population
 from defero.estimators.recipe import NetworkOptions
+from defero.estimators.skilled import population_of
 from defero.estimators.training_data import TrainingData
-from defero.heads import Lens
+from defero.learn.scorer import SkillScorer
 from defero.losses import DeferralLoss
 from defero.nets import DeferralNet, net_by_name
 from defero.nets.deep_scorer import DeepScorer, StandardInputs
 from defero.scorers import Scorer
-from defero.scorers.team import TeamScorer
 from defero.training.answer_source import FixedAnswers
 from defero.training.feeds import USUAL_COLOURS, DeviceFeed, DiskFeed, Feed
 from defero.training.loop import fit_deep
@@ -42,12 +41,10 @@ _BY_SGD = ("wrn-", "resnet-")
 _PRECISIONS = {None: "auto", "float32": "32", "bf16-mixed": "bf16-mixed"}
 
 
-def check_deep(options: NetworkOptions, *, heads: HeadsOption, answer_weights: Any, random_state: Any) -> None:
+def check_deep(options: NetworkOptions, *, answer_weights: Any, random_state: Any) -> None:
     """Raise if deep nets do not support an option."""
-    if heads == "shrunk":
-        raise InputError(Argument("heads", "shrunk"), " is for the nets linear, mlp and auto; leave it out.")
     if answer_weights is not None:
-        raise InputError("need shrunk heads, which deep nets do not have; leave them out.", argument="answer_weights")
+        raise InputError("are for net='auto' with loss='auto'; leave them out.", argument="answer_weights")
     precision = options.recipe.precision
     if precision not in _PRECISIONS:
         known = ", ".join(str(name) for name in _PRECISIONS if name is not None)
@@ -227,12 +224,11 @@ def _loop_settings(
     )
 
 
-def with_deep_population(scorer: DeepScorer, data: TrainingData, held_out_mask: BoolArray) -> TeamScorer:
+def with_deep_population(scorer: DeepScorer, data: TrainingData, held_out_mask: BoolArray) -> SkillScorer:
     """Return a team with the net's outputs for its experts, and a population for experts who are added later.
 
-    The heads of added experts use the principal components of the net's last hidden layer and the class probabilities.
-    On training items the net's probabilities are too confident, so the population is learned from answers to held-out
-    items. With fewer than 200 of them all answers are used, and the class probabilities are not.
+    The skill of added experts reads the principal components of the net's last hidden layer. The population is learned
+    from answers to held-out items; with fewer than 200 of them from all answers.
 
     Parameters
     ----------
@@ -242,12 +238,9 @@ def with_deep_population(scorer: DeepScorer, data: TrainingData, held_out_mask: 
         Items that the net was not trained on.
     """
     answers = np.flatnonzero(held_out_mask[data.item_idx])
-    enough = len(answers) >= ENOUGH_HELD_OUT
-    if not enough:
+    if len(answers) < ENOUGH_HELD_OUT:
         answers = np.arange(len(data.item_idx))
     answers = answers[sample_rows(len(answers), _MOST_ANSWERS)]
     items, place = np.unique(data.item_idx[answers], return_inverse=True)
-    scores, embedding = scorer.score_with_embedding(data.features[items])
-    lens = Lens.fit(embedding, reads_classes=enough)
-    inputs = lens.transform(embedding, scores.class_proba)
-    return team_with_population(scorer, data, answers, lens=lens, place=place, inputs=inputs, features=embedding)
+    _, embedding = scorer.score_with_embedding(data.features[items])
+    return population_of(scorer, data, answers, items=items, place=place, read=embedding)

@@ -10,8 +10,8 @@ import numpy as np
 from defero.core.checks.arrays import one_of
 from defero.core.errors import Argument, InputError
 from defero.data.recipes.pictures import PictureFiles
+from defero.learn.scorer import SkillScorer
 from defero.scorers import Scorer
-from defero.scorers.team import TeamScorer
 from defero.team.scoring import items_of_shape
 
 
@@ -106,7 +106,7 @@ def checked_items(X: Any) -> Any:
 
 def as_onnx(scorer: Scorer) -> Scorer:
     """Return the scorer of a deep net as an ONNX scorer, which runs without torch; others raise."""
-    if isinstance(scorer, TeamScorer):
+    if isinstance(scorer, SkillScorer):
         return replace(scorer, base=as_onnx(scorer.base))
     if scorer.kind == "onnx":
         return scorer

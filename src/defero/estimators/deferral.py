@@ -4,17 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from defero.calibration.after_selection import HeldOut
 from defero.core.errors import InputError
-from defero.core.labels import MISSING
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.deep_nets import as_onnx, check_net, check_torch, checked_items, has_axes, is_deep
-from defero.estimators.expert_heads import HeadsOption, check_heads
 from defero.estimators.recipe import NetworkOptions, Recipe
+from defero.estimators.skilled import SkilledTeam, learn_table
 from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.losses.registry import LOSSES
 from defero.scorers import Scorer
@@ -30,29 +27,22 @@ class DeferralClassifier(DeferralEstimator):
 
     Parameters
     ----------
-    net : "auto", "trees", "linear", "mlp", the name of a deep net, or a torch.nn.Module
-        "trees" are boosted trees for the classes, and for each expert a mean of boosted trees and a shrunk head,
-        weighted by cross-validation. "auto", with loss="auto", chooses the model of the classes among trees, a logistic
-        regression and a small network by the log loss of the team on held-out items (by its cost, if `fit` gets fees);
-        with another loss it chooses between "linear" and "mlp" by the labels. "linear" is fitted by L-BFGS on all rows,
+    net : "auto", "linear", "mlp", the name of a deep net, or a torch.nn.Module
+        "auto", with loss="auto", needs no network: boosted trees and a logistic regression learn the classes, one
+        hierarchical model how likely each expert is right on each class, shrunk toward the population where answers
+        are few, and a law how the answers to one case hang together (docs/explanation/law.md). With another loss
+        "auto" chooses between "linear" and "mlp" by the labels. "linear" is fitted by L-BFGS on all rows,
         "mlp" (ReLU layers) by AdamW with early stopping. Deep nets, by name such as "wrn-28-4" or "resnet-18"
         (`defero.nets.NET_NAMES`) or as a module that maps a batch to (n, f) features, take pictures X (n, height,
         width, channels) or other arrays.
     loss : "softmax", "ova", "decoupled", "asymmetric", "moe" or "auto"
-        Surrogate loss of the networks; trees take none. "auto" is "decoupled". "moe" is a baseline: it decides by the
+        Surrogate loss of the networks. "auto" is "decoupled". "moe" is a baseline: it decides by the
         largest of its J + 1 weights, which are badly calibrated as probabilities.
-    heads : "auto", "shrunk" or "separate"
-        "separate" learns each expert from their own answers alone. "shrunk", for the losses ova and decoupled, shrinks
-        experts with few answers toward the average expert, so that hundreds of experts with dozens of answers can be
-        used; the heads use the features (the principal components of more than 32), hidden units, and the class
-        probabilities. "auto" is "shrunk" if at least half of the experts gave fewer than 200 answers.
-        With trees "auto" combines a shrunk head and, from 150 answers on, trees of each expert; "shrunk" takes the
-        heads alone, and "separate" the trees alone where an expert has some.
     min_answers : int
         Experts with fewer answers are never asked alone.
     answer_weights : "label" or "label+features", optional
         Weight answers by the inverse probability of being given, if that depends on the label: see
-        `defero.judge.check_answering`. Implies shrunk heads.
+        `defero.judge.check_answering`. For net="auto" with loss="auto".
     text : str or list of str, optional
         Columns of free text in a DataFrame. A ridge regression on TF-IDF, fitted across folds, turns them into scores
         for the classes, which are features of the network. Deep nets, such as "text-cnn", take mean word vectors (100
@@ -87,7 +77,6 @@ class DeferralClassifier(DeferralEstimator):
         net: Any = "auto",
         *,
         loss: str = "auto",
-        heads: HeadsOption = "auto",
         min_answers: int = 5,
         answer_weights: AnswerWeights | None = None,
         text: Any = None,
@@ -100,7 +89,6 @@ class DeferralClassifier(DeferralEstimator):
     ) -> None:
         self.net = net
         self.loss = loss
-        self.heads = heads
         self.min_answers = min_answers
         self.answer_weights = answer_weights
         self.text = text
@@ -111,7 +99,7 @@ class DeferralClassifier(DeferralEstimator):
         self.random_state = random_state
         self.progress = progress
 
-    def _learn(self, data: TrainingData) -> Scorer:
+    def _learn(self, data: TrainingData) -> Scorer | SkilledTeam:
         self._check_options()
         seed = int(check_random_state(self.random_state).randint(2**31))
         if is_deep(self.net):
@@ -120,39 +108,21 @@ class DeferralClassifier(DeferralEstimator):
 
             loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
             return fit_deep_net(data, loss, self._options(), net=self.net, seed=seed)
-        if self._learns_trees():
-            from defero.estimators.choose_team import learn_team  # imported here: deep nets need no boosting
-
-            self._learned = learn_team(data, net=self.net, heads=self.heads, options=self._options(), seed=seed)
-            return self._learned.scorer
+        if self._is_skilled():
+            return learn_table(data)
+        if data.answer_weight is not None:
+            raise InputError(
+                ": the weights of answers are for net='auto' with loss='auto'; leave them out.",
+                argument="answer_weights",
+            )
         check_torch(self.net, self.loss)
         from defero.estimators.surrogate_fit import fit_surrogate  # imported here: it loads torch
 
-        return fit_surrogate(data, net=self.net, loss=self.loss, heads=self.heads, options=self._options(), seed=seed)
+        return fit_surrogate(data, net=self.net, loss=self.loss, options=self._options(), seed=seed)
 
-    def _choice(self) -> str | None:
-        return self._learned.sentence() if self._learns_trees() else None
-
-    def _held_out(self, data: TrainingData) -> HeldOut | None:
-        if not self._learns_trees() or is_deep(self.net):
-            return None
-        learned = self._learned
-        counts = np.flatnonzero(data.weight[learned.rows] > 0)  # a row of weight 0 is as if it were absent
-        rows = learned.rows[counts]
-        answer_idx, label_idx = data.answers[rows].dense(), data.label_idx[rows]
-        weight = data.weight[rows] / data.weight[rows].mean() if data.weighted and len(rows) else None
-        return HeldOut(
-            learned.scores.take(counts),
-            label_idx,
-            answer_idx == label_idx[:, None],
-            answer_idx != MISSING,
-            learned.fold[counts],
-            weight,
-        )
-
-    def _learns_trees(self) -> bool:
-        """Return whether the team is learned as one of a table: trees, or whatever makes the best team."""
-        return self.net == "trees" or (self.net == "auto" and self.loss == "auto")
+    def _is_skilled(self) -> bool:
+        """Return whether the team is learned as one of a table, without a network."""
+        return self.net == "auto" and self.loss == "auto"
 
     def _is_deep(self) -> bool:
         return is_deep(self.net)
@@ -201,11 +171,10 @@ class DeferralClassifier(DeferralEstimator):
 
     def _check_options(self) -> None:
         check_net(self.net)
-        if self.loss != "auto" and self.net != "trees":
+        if self.loss != "auto":
             if self.loss in tuple(LOSSES):  # its name is known without torch
                 check_torch(self.net, self.loss)
             LOSSES.find(self.loss, also=("auto",))
-        check_heads(self.heads)
         if not isinstance(self._recipe(), Recipe):
             raise InputError(f"must be a defero.Recipe, got {self.recipe!r}.", argument="recipe")
         precision = self._recipe().precision
@@ -214,15 +183,8 @@ class DeferralClassifier(DeferralEstimator):
 
             check_deep(
                 self._options(),
-                heads=self.heads,
                 answer_weights=self.answer_weights,
                 random_state=self.random_state,
             )
         elif precision not in (None, "float32", "float64"):
             raise InputError(f"must be one of float32, float64 here, got {precision!r}.", argument="precision")
-        if self.net == "trees" and self.loss not in ("auto", ADVISED_LOSS):
-            raise InputError(
-                f": trees learn the classes and each expert by the log loss, not by {self.loss!r}; leave it out, or "
-                "use net='linear' or 'mlp'.",
-                argument="loss",
-            )

@@ -8,23 +8,14 @@ from typing import Literal
 import numpy as np
 import torch
 
-from defero.calibration.calibrator import PRIOR_ITEMS
-from defero.calibration.temperature import apply_temperature, fit_temperature
 from defero.core.checks.arrays import FloatArray
-from defero.core.errors import Argument, InputError
 from defero.core.splits import sample_rows
-from defero.estimators.expert_heads import (
-    STRENGTHS,
-    HeadsOption,
-    answers_are_few,
-    out_of_fold,
-    standards,
-    weighted_log_loss,
-    with_shrunk_heads,
-)
 from defero.estimators.recipe import NetworkOptions
+from defero.estimators.skilled import fold_of_items, out_of_fold
 from defero.estimators.training_data import TrainingData
-from defero.losses import LOSSES, DeferralLoss
+from defero.learn.fit_classes import PRIOR_ITEMS, STRENGTHS, Labelled, standards
+from defero.learn.temperature import apply_temperature, fit_temperature
+from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.scorers import Scorer
 from defero.scorers.network import NetworkScorer
@@ -208,20 +199,19 @@ def _cross_validated(
         scorer = candidate.train(part, loss, options, seed=seed)
         return lambda features: scorer.score(features).class_proba
 
-    proba, temperature = out_of_fold(classes, fit), 1.0
+    fold = fold_of_items(classes, rng=np.random.default_rng(0))
+    proba, temperature = out_of_fold(classes, fit, fold), 1.0
     if loss.link == "decoupled":  # a temperature has no meaning for the sigmoids of one-vs-all
         temperature = fit_temperature(proba, classes.label_idx, classes.weight, prior=PRIOR_ITEMS)
         proba = apply_temperature(proba, temperature)
-    value = weighted_log_loss(proba, classes)
+    value = Labelled(classes.features, classes.label_idx, classes.weight, classes.n_classes).log_loss(proba)
     return replace(candidate, temperature=temperature, class_proba=proba, log_loss=value)
 
 
 ADVISED_LOSS = "decoupled"
 
 
-def fit_surrogate(
-    data: TrainingData, *, net: SmallNet, loss: str, heads: HeadsOption, options: NetworkOptions, seed: int
-) -> Scorer:
+def fit_surrogate(data: TrainingData, *, net: SmallNet, loss: str, options: NetworkOptions, seed: int) -> Scorer:
     """Return the scorer of a network that is trained on a surrogate loss.
 
     Parameters
@@ -231,12 +221,10 @@ def fit_surrogate(
         "auto" chooses by the log loss of the labels.
     loss : str
         A name in `LOSSES`, or "auto".
-    heads, options, seed
+    options, seed
         As in `DeferralClassifier`.
     """
     surrogate = DeferralLoss(ADVISED_LOSS if loss == "auto" else loss)
-    if _shrinks(data, surrogate, heads):
-        return _fit_shrunk(data, surrogate, net=net, options=options, seed=seed)
     if net != "auto":
         return train_network(data, surrogate, options, net=net, seed=seed)
     class_loss = surrogate if surrogate.shrinkable else DeferralLoss(ADVISED_LOSS)
@@ -245,38 +233,3 @@ def fit_surrogate(
         # The experts' outputs depend on the class logits, so these must not be rescaled.
         choice = replace(choice, temperature=1.0)
     return choice.train(data, surrogate, options, seed=seed)
-
-
-def _shrinks(data: TrainingData, loss: DeferralLoss, heads: HeadsOption) -> bool:
-    """Return whether the experts get shrunk heads."""
-    if heads == "shrunk" and not loss.shrinkable:
-        raise InputError(Argument("heads", "shrunk"), f" needs the loss {_shrinkable_names()}, got {loss.name!r}.")
-    if data.answer_weight is not None:
-        if heads == "separate" or not loss.shrinkable:
-            raise InputError(
-                f"need shrunk heads and the loss {_shrinkable_names()}, got ",
-                Argument("heads", heads),
-                f" and {loss.name!r}.",
-                argument="answer_weights",
-            )
-        return True
-    if data.n_experts == 0 or not loss.shrinkable:
-        return False
-    return heads == "shrunk" or (heads == "auto" and answers_are_few(data))
-
-
-def _fit_shrunk(data: TrainingData, loss: DeferralLoss, *, net: SmallNet, options: NetworkOptions, seed: int) -> Scorer:
-    """Fit the classes, then the experts' heads; the losses ova and decoupled separate into these two parts."""
-    classes = data.without_experts()
-    choice = choose_network(classes, loss, options, net=net, seed=seed)
-    if choice.net == "linear":
-        base = choice.train(classes, loss, options, seed=seed)
-    else:
-        # The experts' branch is trained on all answers; only its heads are replaced.
-        base = choice.train(data, loss, options, seed=seed).without_experts()
-    return with_shrunk_heads(base, data, choice.class_proba)
-
-
-def _shrinkable_names() -> str:
-    """Return the names of the losses that support shrunk heads."""
-    return " or ".join(name for name, loss in LOSSES.items() if loss.shrinkable)

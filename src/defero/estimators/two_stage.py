@@ -16,19 +16,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.errors import Argument, InputError
+from defero.core.errors import InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.wording import join_names
 from defero.estimators.base import DeferralEstimator
-from defero.estimators.expert_heads import (
-    HeadsOption,
-    answers_are_few,
-    best_strength,
-    check_heads,
-    out_of_fold,
-    with_shrunk_heads,
-)
+from defero.estimators.skilled import SkilledTeam, fold_of_items, out_of_fold, with_skill
 from defero.estimators.training_data import AnswerWeights, TrainingData
+from defero.learn.fit_classes import Labelled, best_strength
 from defero.scorers import Scorer
 from defero.scorers.two_stage import TwoStageScorer
 
@@ -79,7 +73,6 @@ class TwoStageDeferral(DeferralEstimator):
         classifier: Any = None,
         expert_model: Any = None,
         *,
-        heads: HeadsOption = "auto",
         min_answers: int = 5,
         answer_weights: AnswerWeights | None = None,
         text: Any = None,
@@ -87,7 +80,6 @@ class TwoStageDeferral(DeferralEstimator):
     ) -> None:
         self.classifier = classifier
         self.expert_model = expert_model
-        self.heads = heads
         self.min_answers = min_answers
         self.answer_weights = answer_weights
         self.text = text
@@ -96,11 +88,12 @@ class TwoStageDeferral(DeferralEstimator):
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)
 
-    def _learn(self, data: TrainingData) -> Scorer:
+    def _learn(self, data: TrainingData) -> Scorer | SkilledTeam:
         self._check_options(data)
-        if self._shrinks(data):
-            chosen, proba = self._chosen_classifier(data)
-            return with_shrunk_heads(team_scorer(fit_classifier(chosen, data), [], data), data, proba)
+        if self.expert_model is None:
+            fold = fold_of_items(data, rng=np.random.default_rng(0))
+            chosen, proba = self._chosen_classifier(data, fold)
+            return with_skill(team_scorer(fit_classifier(chosen, data), [], data), proba, data, fold)
         classifier = fit_classifier(self.classifier, data)
         n_experts = data.n_experts
         if isinstance(self.expert_model, list | tuple):
@@ -120,7 +113,6 @@ class TwoStageDeferral(DeferralEstimator):
         return team_scorer(classifier, experts, data)
 
     def _check_options(self, data: TrainingData) -> None:
-        check_heads(self.heads)
         check_column_names(self.classifier, data, "classifier")
         expert_models = self.expert_model if isinstance(self.expert_model, list | tuple) else [self.expert_model]
         for model in expert_models:
@@ -135,29 +127,22 @@ class TwoStageDeferral(DeferralEstimator):
                 "probabilities to Team.from_probabilities.",
                 argument="classifier",
             )
-        if self.heads == "shrunk" and self.expert_model is not None:
-            raise InputError(
-                Argument("heads", "shrunk"), " replaces ", Argument("expert_model"), "; leave one of them out."
-            )
 
-    def _shrinks(self, data: TrainingData) -> bool:
-        """Return whether the experts get shrunk heads."""
-        if data.n_experts == 0 or self.expert_model is not None:
-            return False
-        return self.heads == "shrunk" or (self.heads == "auto" and answers_are_few(data))
-
-    def _chosen_classifier(self, data: TrainingData) -> tuple[Any, FloatArray]:
+    def _chosen_classifier(self, data: TrainingData, fold: IntArray) -> tuple[Any, FloatArray]:
         """Return the classifier, and out-of-fold P(y = k | x) of each item, (n, K).
 
         The ridge penalty of the default classifier is chosen by log loss, from weak to strong until it rises. A frozen
         classifier is assumed not to have been fitted on these items.
         """
         if self.classifier is not None:
-            return self.classifier, self._unseen_proba(self.classifier, data)
-        strength, proba = best_strength(lambda given: self._unseen_proba(default_classifier(given), data), data)
+            return self.classifier, self._unseen_proba(self.classifier, data, fold)
+        labelled = Labelled(data.features, data.label_idx, data.weight, data.n_classes)
+        strength, proba = best_strength(
+            lambda given: self._unseen_proba(default_classifier(given), data, fold), labelled
+        )
         return default_classifier(strength), proba
 
-    def _unseen_proba(self, classifier: Any, data: TrainingData) -> FloatArray:
+    def _unseen_proba(self, classifier: Any, data: TrainingData, fold: IntArray) -> FloatArray:
         classes = self._known_classes(data.labels)
 
         def all_classes(model: Any) -> Callable[[FloatArray], FloatArray]:
@@ -175,7 +160,7 @@ class TwoStageDeferral(DeferralEstimator):
             return all_classes(fit_classifier(classifier, replace(part, n_classes=len(np.unique(part.label_idx)))))
 
         frozen = isinstance(classifier, FrozenEstimator)
-        return all_classes(classifier)(data.features) if frozen else out_of_fold(data, fit)
+        return all_classes(classifier)(data.features) if frozen else out_of_fold(data, fit, fold)
 
     def _learn_expert(self, model: Any, data: TrainingData, answers: IntArray, counts: FloatArray) -> Any:
         rows, right = data.item_idx[answers], data.right[answers]

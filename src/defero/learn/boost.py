@@ -1,7 +1,7 @@
 """Gradient boosting by LightGBM from given start values, handed over as a `Forest`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -25,6 +25,10 @@ class TreeSize:
     learning_rate: float = 0.1
     l2: float = 5.0
 
+    def share(self, share: float) -> "TreeSize":
+        """Return the size with a share of the trees."""
+        return replace(self, n_trees=max(round(share * self.n_trees), 1))
+
 
 @cache
 def lightgbm() -> Any:
@@ -39,7 +43,7 @@ def lightgbm() -> Any:
     return library
 
 
-class Columns:
+class Bins:
     """The columns that trees look at, cut into bins once for all forests that are grown on them.
 
     Parameters
@@ -53,7 +57,13 @@ class Columns:
     def __init__(self, matrix: FloatArray, n_categories: int) -> None:
         self.matrix = matrix
         self._categories = list(range(n_categories))
-        self._options = {"verbose": -1, "num_threads": 1, "min_data_in_bin": 3, "max_bin": 255, "feature_pre_filter": False}
+        self._options = {
+            "verbose": -1,
+            "num_threads": 1,
+            "min_data_in_bin": 3,
+            "max_bin": 255,
+            "feature_pre_filter": False,
+        }
         self._bins = lightgbm().Dataset(
             matrix, categorical_feature=self._categories, params=self._options, free_raw_data=False
         )
@@ -117,6 +127,11 @@ class Columns:
         }
         model = library.train(options, part, num_boost_round=size.n_trees)
         return _forest_of(model.dump_model(), self.matrix.shape[1], baseline)
+
+    def nothing(self) -> Forest:
+        """Return a forest that adds 0."""
+        stump = {"tree_structure": {"leaf_value": 0.0}, "num_leaves": 1}
+        return _forest_of({"tree_info": [stump]}, self.matrix.shape[1], np.zeros(1))
 
 
 def _forest_of(dump: dict[str, Any], n_features: int, baseline: FloatArray) -> Forest:

@@ -151,6 +151,23 @@ class Forest:
             leaf = np.bitwise_count(cleared ^ (cleared + np.uint16(1))) - np.uint8(1)
             raw[output] += value[leaf]
 
+    def stages(self, columns: FloatArray, shares: FloatArray) -> FloatArray:
+        """Return what a share of the trees of a forest with one output would predict, (s, n); shares grow from 0 to 1.
+
+        At least one tree for a share above 0.
+        """
+        ends = np.where(shares > 0, np.maximum(np.round(shares * len(self.output)), 1), 0)
+        # One output for the trees that each stage adds.
+        stage = np.searchsorted(ends, np.arange(len(self.output)), side="right")
+        added = replace(self, output=stage, baseline=np.zeros(len(shares))).predict(columns)
+        return np.asarray(self.baseline[0] + added.T.cumsum(axis=0))
+
+    def first(self, share: float) -> "Forest":
+        """Return a forest with one output as it was after a share of its trees."""
+        n_trees = max(round(share * len(self.output)), 1)
+        per_tree = Forest.__dataclass_fields__.keys() - {"n_features", "baseline"}
+        return replace(self, **{name: getattr(self, name)[:n_trees] for name in per_tree})
+
     def take(self, outputs: IntArray) -> "Forest":
         """Return the trees of some outputs, in this order."""
         new_place = np.full(self.n_outputs, -1)
@@ -205,19 +222,6 @@ def join_forests(forests: Sequence[Forest]) -> Forest:
         np.concatenate([forest.output + start for forest, start in zip(forests, starts, strict=False)]),
         **{name: padded(name, fill, n_splits) for name, fill in _SPLITS.items()},
         value=padded("value", 0.0, n_splits + 1),
-    )
-
-
-def mean_forest(forests: Sequence[Forest]) -> Forest:
-    """Return one forest whose outputs are the means of those of several with the same outputs."""
-    whole = join_forests(forests)
-    n = len(forests)
-    first = forests[0]
-    return replace(
-        whole,
-        baseline=whole.baseline.reshape(n, first.n_outputs).mean(axis=0),
-        output=whole.output % first.n_outputs,
-        value=whole.value / n,
     )
 
 

@@ -1,13 +1,14 @@
 """Fit the law of answers on items whose class is known, by probabilities that did not see them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.law import EPS, Evidence, Law, uniform_errors
-from defero.core.scores import logit, sigmoid
+from defero.core.law import Evidence, Law, uniform_errors
 from defero.core.splits import sample_rows
+from defero.learn.logistic import Gain, gain_of_asking
 
 AS_ALIKE = 2.0
 """So many errors of each class, alike over the others, stand beside those on record."""
@@ -91,7 +92,10 @@ def fit_law(known: KnownAnswers, *, copies: IntArray | None = None) -> Law:
     >>> 1.2 < fit_law(known).difficulty < 1.8
     True
     """
-    law = Law(pooled_errors(known), copies=copies)
+    frequent = (np.bincount(known.label_idx, minlength=known.n_classes) + 1.0) / (
+        len(known.label_idx) + known.n_classes
+    )
+    law = Law(pooled_errors(known), prior=frequent, copies=copies)
     counts = np.bincount(known.item_idx, minlength=len(known.label_idx))
     shared = np.flatnonzero(counts > 1)
     if len(shared) < _FEWEST_SHARED or known.n_classes < 2:
@@ -138,11 +142,11 @@ def _decoy(known: KnownAnswers, law: Law) -> float:
     return _best_on_grid(value, DECOYS)
 
 
-def _best_on_grid(value: "object", grid: FloatArray) -> float:
+def _best_on_grid(value: Callable[[float], float], grid: FloatArray) -> float:
     """Return the number with the largest value, between the points of a grid; values fall on both sides of it."""
     values: list[float] = []
     for x in grid:
-        values.append(value(float(x)))  # type: ignore[operator]
+        values.append(value(float(x)))
         if len(values) > 3 and values[-1] < values[-2] < values[-3]:
             break
     best = int(np.argmax(values))
@@ -162,17 +166,13 @@ def _temper(known: KnownAnswers, law: Law) -> tuple[float, float]:
             continue
         evidence = part.evidence(law)
         prefixes.append((evidence.log_posterior, evidence.n_heard, part.label_idx))
-    base = -np.log(known.n_classes)
     best = (np.inf, 0.0, 0.0)
     for g in TEMPERS:
         for tau in MODEL_COUNTS if g else MODEL_COUNTS[:1]:
             total = 0.0
             for log_posterior, n_heard, label in prefixes:
-                power = np.maximum(1.0, n_heard + tau) ** -g
-                logits = power[:, None] * (log_posterior - base)
-                top = logits.max(axis=1)
-                chance = logits[np.arange(len(label)), label] - top - np.log(np.exp(logits - top[:, None]).sum(axis=1))
-                total -= float(chance.mean())
+                proba = replace(law, temper=g, model_counts=tau).tempered(log_posterior, n_heard)
+                total -= float(np.log(np.maximum(proba[np.arange(len(label)), label], 1e-300)).mean())
             if total < best[0] - 1e-9:
                 best = total, float(g), float(tau)
     return best[1], best[2]
@@ -191,6 +191,56 @@ def _prefix(known: KnownAnswers, n: int) -> tuple[IntArray, KnownAnswers]:
     return items, known.take(np.flatnonzero(place < n)).of_items(items)
 
 
-def moved(right: FloatArray, shift: FloatArray) -> FloatArray:
-    """Return probabilities whose log-odds are moved by a shift."""
-    return sigmoid(logit(np.clip(right, EPS, 1 - EPS)) + shift)
+def gain_of_several(known: KnownAnswers, law: Law) -> Gain | None:
+    """Return what all recorded answers of an item together gained over the model's labels; None without answers."""
+    if not len(known.item_idx) or known.n_classes < 2:
+        return None
+    some = known.of_items(np.unique(known.item_idx))
+    evidence = some.evidence(law)
+    after = evidence.log_posterior.argmax(axis=1) == some.label_idx
+    before = some.class_proba.argmax(axis=1) == some.label_idx
+    return gain_of_asking(after.astype(np.float64) - before)
+
+
+FEWEST_IN_COMMON = 20
+"""Items that two experts must share before one can be found to be a copy of the other."""
+MOST_PAIRS = 400
+"""Experts up to so many are compared pair by pair; of more, those with the most answers."""
+_SURE = 4.0
+"""Standard errors by which the agreement of a pair must lie above what their skill explains."""
+COPY_AGREES = 0.98
+
+
+def find_copies(known: KnownAnswers, n_experts: int) -> IntArray | None:
+    """Return a number for each expert, (J,), the same for those who answer as one; None where everybody is alone.
+
+    A pair with 20 items or more in common is taken for one where they agree on at least 98 % of these, and on more
+    than their skill explains by four standard errors: of two people who are nearly always right that is never so.
+    """
+    counts = np.bincount(known.expert_idx, minlength=n_experts)
+    some = np.sort(np.argsort(-counts, kind="stable")[:MOST_PAIRS])
+    some = some[counts[some] >= FEWEST_IN_COMMON]
+    if len(some) < 2:
+        return None
+    n_items = len(known.label_idx)
+    said = np.full((n_items, len(some)), -1)
+    right = np.zeros((n_items, len(some)))
+    place = np.full(n_experts, -1)
+    place[some] = np.arange(len(some))
+    inside = np.flatnonzero(place[known.expert_idx] >= 0)
+    of_label = known.right[inside, known.label_idx[known.item_idx[inside]] if known.right.shape[1] > 1 else 0]
+    said[known.item_idx[inside], place[known.expert_idx[inside]]] = known.codes[inside]
+    right[known.item_idx[inside], place[known.expert_idx[inside]]] = of_label
+    copy_of = np.arange(n_experts)
+    for a in range(len(some)):
+        both = (said[:, a, None] >= 0) & (said[:, a + 1 :] >= 0)
+        shared = both.sum(axis=0)
+        agreed = ((said[:, a, None] == said[:, a + 1 :]) & both).sum(axis=0)
+        p, q = right[:, a, None], right[:, a + 1 :]
+        expected = np.where(both, p * q + (1 - p) * (1 - q), 0.0)
+        spread = np.sqrt((expected * (1 - expected) * both).sum(axis=0))
+        near = (agreed >= COPY_AGREES * shared) & (shared >= FEWEST_IN_COMMON)
+        sure = agreed - expected.sum(axis=0) > _SURE * np.maximum(spread, 1.0)
+        for b in np.flatnonzero(near & sure) + a + 1:
+            copy_of[some[b]] = copy_of[some[a]]
+    return copy_of if (copy_of != np.arange(n_experts)).any() else None

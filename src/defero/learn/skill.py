@@ -6,8 +6,9 @@ The population is learned by empirical Bayes: who has answered nothing is the po
 it. f_j are boosted trees that start from the expert's own log-odds on held-out answers; few answers grow no trees.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,8 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
-from defero.learn.forest import Forest
+from defero.learn.boost import Bins, TreeSize
+from defero.learn.forest import Forest, join_forests
 from defero.learn.heads import Heads, fit_head, fit_heads
 from defero.learn.prior import HeadPrior, category_groups, fit_prior, scaling
 from defero.learn.tree_columns import TreeColumns
@@ -108,6 +110,9 @@ class Skill:
         One output for each expert with trees: what they add to the log-odds.
     tree_experts : (o,) int
         Whose output each is.
+    reads_belief : bool
+        Whether the weights read how likely the model finds the class. Not where they were learned from the model's own
+        training rows.
     """
 
     directions: Directions
@@ -116,6 +121,7 @@ class Skill:
     columns: TreeColumns | None = None
     forest: Forest | None = None
     tree_experts: IntArray | None = None
+    reads_belief: bool = True
 
     def __post_init__(self) -> None:
         n_inputs = len(self.directions.center) if self.directions.axes is None else self.directions.axes.shape[1]
@@ -139,7 +145,7 @@ class Skill:
 
     def log_odds(self, features: FloatArray, class_proba: FloatArray) -> FloatArray:
         """Return the log-odds that expert j is right | x, y = k, (n, J, K)."""
-        inputs = self.directions.of(features)
+        inputs, class_proba = self._read(features, class_proba)
         log_odds = np.empty((len(inputs), self.n_experts, self.n_classes))
         for k in range(self.n_classes):
             label_idx = np.full(len(inputs), k)
@@ -156,11 +162,12 @@ class Skill:
         By the delta method, sum_k P(y = k | x) p_k (1 - p_k) s_k / (p (1 - p)), as if errors on all classes went one
         way; of what trees add, no uncertainty is known.
         """
-        inputs, right = self.directions.of(features), self.right(features, class_proba)
+        right = self.right(features, class_proba)
         proba = summed(right, class_proba)
         sd = np.zeros(proba.shape)
+        inputs, believed = self._read(features, class_proba)
         for k in range(self.n_classes):
-            of_class = self.heads.logit_sd(with_class(inputs, class_proba, np.full(len(inputs), k)))
+            of_class = self.heads.logit_sd(with_class(inputs, believed, np.full(len(inputs), k)))
             spread = right[:, :, k] * (1 - right[:, :, k]) / np.maximum(proba * (1 - proba), 1e-12)
             sd += class_proba[:, k, None] * spread * of_class
         return sd
@@ -169,7 +176,7 @@ class Skill:
         self, features: FloatArray, class_proba: FloatArray, item_idx: IntArray, expert_idx: IntArray
     ) -> FloatArray:
         """Return P(right | x, y = k) of some answers alone, (m, K): nothing of size (n, J)."""
-        inputs = self.directions.of(features)
+        inputs, class_proba = self._read(features, class_proba)
         log_odds = np.empty((len(item_idx), self.n_classes))
         added = None if self.forest is None or self.columns is None else self.columns.of_matrix(features)
         for j in np.unique(expert_idx):
@@ -184,6 +191,11 @@ class Skill:
                 if len(place):
                     log_odds[cells] += self.forest.take(place).predict(added[rows])
         return sigmoid(log_odds)
+
+    def _read(self, features: FloatArray, class_proba: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what the weights read of the items, and of what the model believes."""
+        inputs = self.directions.of(features)
+        return inputs, class_proba if self.reads_belief else np.full_like(class_proba, 1.0 / self.n_classes)
 
     def _with_trees(self, features: FloatArray, log_odds: FloatArray) -> FloatArray:
         if self.forest is not None and self.columns is not None:
@@ -200,7 +212,7 @@ class Skill:
         weight: ArrayLike | None = None,
     ) -> "Skill":
         """Return the skill with one more expert at the end, of whom m answers are known; the others are as they were."""
-        phi = with_class(self.directions.of(features), class_proba, label_idx)
+        phi = with_class(*self._read(features, class_proba), label_idx)
         return replace(self, heads=self.heads.with_head(fit_head(phi, correct, self.heads.prior, weight=weight)))
 
     def with_unknown(self) -> "Skill":
@@ -286,46 +298,132 @@ class SkillAnswers:
 
     def heads(self, chosen: IntArray, prior: HeadPrior | None = None) -> Heads:
         """Fit everybody's weights to some of the answers."""
-        phi, options = self._phi, self._options(chosen)
+        prior = self.population(chosen) if prior is None else prior
         answers = self.item_idx[chosen], self.expert_idx[chosen], self.right[chosen]
-        if prior is None:
-            some = chosen[:: max(1, len(chosen) // _ENOUGH_FOR_POPULATION)]
-            of_some = self.item_idx[some], self.expert_idx[some], self.right[some]
-            prior = fit_prior(phi, *of_some, groups=self._all_groups, **self._options(some))
-        return fit_heads(phi, *answers, prior=prior, **options)
+        return fit_heads(self._phi, *answers, prior=prior, n_experts=self.n_experts, weight=self._weight(chosen))
 
-    @property
-    def _all_groups(self) -> IntArray:
-        return groups_with_class(self.groups, n_classes=self.class_proba.shape[1])
+    def population(self, chosen: IntArray) -> HeadPrior:
+        """Return the population of the experts, learned from at most 20,000 of these answers."""
+        some = chosen[:: max(1, len(chosen) // _ENOUGH_FOR_POPULATION)]
+        answers = self.item_idx[some], self.expert_idx[some], self.right[some]
+        groups = groups_with_class(self.groups, n_classes=self.class_proba.shape[1])
+        return fit_prior(self._phi, *answers, groups=groups, n_experts=self.n_experts, weight=self._weight(some))
 
-    @property
+    @cached_property
     def _phi(self) -> FloatArray:
         return with_class(self.inputs, self.class_proba, self.label_idx)
 
-    def _options(self, chosen: IntArray) -> dict[str, object]:
+    def _weight(self, chosen: IntArray) -> FloatArray:
+        """Return weights with mean 1 over the answers that count."""
         weight = self.weight[chosen]
         total = float(weight.sum())
-        mean_one = weight * (np.count_nonzero(weight) / total) if total > 0 else weight
-        return {"n_experts": self.n_experts, "weight": mean_one}
+        return weight * (np.count_nonzero(weight) / total) if total > 0 else weight
 
-    def held_out(self, fold: IntArray) -> FloatArray:
+    def by_fold(self, fold: IntArray) -> list[Heads]:
+        """Return everybody's weights by the answers outside of each fold."""
+        of_answer = fold[self.item_idx]
+        used = self.weight > 0
+        return [self.heads(np.flatnonzero(used & (of_answer != k))) for k in range(int(fold.max()) + 1)]
+
+    def held_out(self, fold: IntArray, by_fold: Sequence[Heads]) -> FloatArray:
         """Return the log-odds of each answer for every class, (m, K), by weights that did not see its item."""
-        n_classes = self.class_proba.shape[1]
+        n_classes, of_answer = self.class_proba.shape[1], fold[self.item_idx]
         log_odds = np.empty((len(self.item_idx), n_classes))
-        for rest, inside in self._folds(fold):
-            heads = self.heads(rest)
+        for k, heads in enumerate(by_fold):
+            inside = np.flatnonzero(of_answer == k)
             by_expert = inside[np.argsort(self.expert_idx[inside], kind="stable")]
             for cells in np.split(by_expert, np.flatnonzero(np.diff(self.expert_idx[by_expert])) + 1):
                 if len(cells):
                     one, rows = heads.take([int(self.expert_idx[cells[0]])]), self.item_idx[cells]
-                    for k in range(n_classes):
-                        phi = with_class(self.inputs[rows], self.class_proba[rows], np.full(len(rows), k))
-                        log_odds[cells, k] = one.log_odds(phi)[:, 0]
+                    for label in range(n_classes):
+                        phi = with_class(self.inputs[rows], self.class_proba[rows], np.full(len(rows), label))
+                        log_odds[cells, label] = one.log_odds(phi)[:, 0]
         return log_odds
 
-    def _folds(self, fold: IntArray) -> list[tuple[IntArray, IntArray]]:
-        of_answer = fold[self.item_idx]
-        return [(np.flatnonzero(of_answer != k), np.flatnonzero(of_answer == k)) for k in range(int(fold.max()) + 1)]
+
+ENOUGH_FOR_TREES = 100
+"""Answers below which an expert gets no trees."""
+TEAM_ANSWERS = 400.0
+"""The team's mean loss counts like so many answers where the number of an expert's trees is chosen."""
+STAGES = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0])
 
 
-Grow = Callable[[IntArray, FloatArray], Forest]
+@dataclass(frozen=True, eq=False)
+class GrownTrees:
+    """Trees that are added to everybody's log-odds.
+
+    Attributes
+    ----------
+    experts : (o,) int
+        Who has some.
+    forest : Forest
+        One output for each of them, of all answers.
+    by_fold : list of Forest
+        The same of the answers outside of each fold that was judged.
+    """
+
+    experts: IntArray
+    forest: Forest
+    by_fold: list[Forest]
+
+
+def grow_expert_trees(
+    answers: SkillAnswers, held_out: FloatArray, bins: Bins, fold: IntArray, judged: Sequence[int]
+) -> GrownTrees | None:
+    """Grow trees for experts with many answers; None where nobody's are better than none.
+
+    Everybody's trees start from their own held-out log-odds. How many of them stay is what has the least log loss on
+    the folds that are judged, of the expert's own answers and, as 400 more, of everybody's: few answers choose with the
+    team.
+
+    Parameters
+    ----------
+    answers : SkillAnswers
+    held_out : (m, K)
+        As `SkillAnswers.held_out` gives it.
+    bins : Bins
+        Of the same items.
+    fold : (n,) int
+    judged : folds
+    """
+    counts = np.bincount(answers.expert_idx[answers.weight > 0], minlength=answers.n_experts)
+    whose = np.flatnonzero(counts >= ENOUGH_FOR_TREES)
+    if not len(whose):
+        return None
+    start = held_out[np.arange(len(held_out)), answers.label_idx[answers.item_idx]]
+    target, of_answer = answers.right.astype(np.float64), fold[answers.item_idx]
+
+    def grow(some: IntArray, size: TreeSize) -> Forest:
+        some = some[answers.weight[some] > 0]
+        weight = None if (answers.weight[some] == 1).all() else answers.weight[some]
+        return bins.boost(answers.item_idx[some], target[some], weight, size, start=start[some])
+
+    cells = [np.flatnonzero(answers.expert_idx == j) for j in whose]
+    sizes = [size_for_answers(len(one)) for one in cells]
+    losses, tried = [], []
+    for mine, size in zip(cells, sizes, strict=True):
+        loss, forests = np.zeros(len(STAGES)), []
+        for k in judged:
+            rest, inside = mine[of_answer[mine] != k], mine[of_answer[mine] == k]
+            forests.append(grow(rest, size) if len(rest) else bins.nothing())
+            z = start[inside] + forests[-1].stages(bins.matrix[answers.item_idx[inside]], STAGES)
+            loss += (np.logaddexp(0.0, z) - target[inside] * z) @ answers.weight[inside]
+        losses.append(loss)
+        tried.append(forests)
+    n_judged = np.isin(of_answer, judged) & np.isin(answers.expert_idx, whose)
+    of_team = np.sum(losses, axis=0) / max(float(answers.weight[n_judged].sum()), 1.0)
+    stages = [int((loss + TEAM_ANSWERS * of_team).argmin()) for loss in losses]
+    grown = [place for place, stage in enumerate(stages) if stage]
+    if not grown:
+        return None
+    shares = {place: float(STAGES[stages[place]]) for place in grown}
+    by_fold = [join_forests([tried[place][k].first(shares[place]) for place in grown]) for k in range(len(judged))]
+    forests = [grow(cells[place], sizes[place].share(shares[place])) for place in grown]
+    return GrownTrees(whose[grown], join_forests(forests), by_fold)
+
+
+def size_for_answers(n_answers: int) -> TreeSize:
+    """Return the size of the trees for an expert with so many answers."""
+    if n_answers < 400:
+        return TreeSize(40, 4, 20)
+    return TreeSize(60, 6, 40) if n_answers < 4_000 else TreeSize(120, 8, 40)

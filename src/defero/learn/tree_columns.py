@@ -1,6 +1,6 @@
 """The columns that boosted trees look at."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,3 +102,25 @@ class TreeColumns:
         spread = np.nanstd(numbers, axis=0)
         center, scale = np.nanmean(numbers, axis=0), np.where(spread > 0, spread, 1.0)
         return replace(self, center=center, scale=scale, rotation=rotation)
+
+
+FEW_NUMBERS = 4
+"""Up to this many numbers, trees split along oblique directions too."""
+_N_ROTATIONS = 4
+
+
+def oblique(columns: TreeColumns, features: FloatArray) -> TreeColumns:
+    """Return the columns; two to four numbers are also looked at along random directions."""
+    m = len(columns.numbers)
+    return columns.rotated(features, np.hstack(list(_rotations(m)))) if 1 < m <= FEW_NUMBERS else columns
+
+
+def _rotations(m: int) -> Iterator[FloatArray]:
+    """Yield rotations (m, m); the first of two numbers is by 45 degrees."""
+    rng = np.random.default_rng(0)
+    for number in range(_N_ROTATIONS):
+        if m == 2:
+            angle = np.pi / 4 if number == 0 else rng.uniform(0, np.pi / 2)
+            yield np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        else:
+            yield np.linalg.qr(rng.normal(size=(m, m)))[0]

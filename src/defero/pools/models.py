@@ -12,9 +12,10 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.heads import Heads, Lens
-from defero.scorers.forest import Forest
-from defero.scorers.trees import TreeColumns
+from defero.learn.forest import Forest
+from defero.learn.heads import Heads
+from defero.learn.skill import Directions
+from defero.learn.tree_columns import TreeColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,21 +212,21 @@ class HeadsPart:
 
     Attributes
     ----------
-    lens : Lens
-        The features that heads read.
+    directions : Directions
+        What heads read of the features.
     heads : Heads
     target_range : TargetRange
     """
 
     kind: ClassVar[str] = "heads"
-    lens: Lens
+    directions: Directions
     heads: Heads
     target_range: TargetRange = TargetRange()
 
     @property
     def n_features(self) -> int:
         """D."""
-        return self.lens.n_features
+        return len(self.directions.center)
 
     @property
     def n_members(self) -> int:
@@ -234,7 +235,7 @@ class HeadsPart:
 
     def predict(self, features: FloatArray) -> FloatArray:
         """Return the values of n items, (n, J)."""
-        proba = self.heads.proba(self.lens.transform(features, np.empty((len(features), 0))))
+        proba = self.heads.proba(self.directions.of(features))
         return self.target_range.values(proba)
 
 

@@ -28,9 +28,8 @@ for _kind, _home in {
     "network": "defero.scorers.network:NetworkScorer",
     "deep": "defero.nets.deep_scorer:DeepScorer",
     "onnx": "defero.scorers.onnx:OnnxScorer",
-    "team": "defero.scorers.team:TeamScorer",
-    "blend": "defero.scorers.blend:BlendScorer",
-    "trees": "defero.scorers.trees:TreesScorer",
+    "skill": "defero.learn.scorer:SkillScorer",
+    "classes": "defero.learn.classes:Classes",
     "two-stage": "defero.scorers.two_stage:TwoStageScorer",
 }.items():
     SCORERS.register_lazily(_kind, _home)

@@ -9,8 +9,8 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
-from defero.core.posterior import AnswerLaw, ClassSkill
-from defero.core.results import MODEL, Answer, Assignment, InTurn, Steps
+from defero.core.law import Evidence, Law, evidence_of
+from defero.core.results import Assignment, InTurn, Steps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import ask_in_turn, next_gains, next_step
 from defero.decide.assigning.assign import assign
@@ -18,7 +18,7 @@ from defero.decide.assigning.limits import capacity_of
 from defero.decide.costs import cost_of_answers
 from defero.decide.rules import MostLikelyRight
 from defero.decide.terms import TeamTerms
-from defero.scorers.team import TeamScorer
+from defero.learn.scorer import SkillScorer
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -64,25 +64,25 @@ def gains_of(team: "Team", features: Any, scores: Scores, terms: TeamTerms) -> G
     check_probabilities(scores)
     can, fee = terms.can_ask(len(scores)) & team.proven, terms.paid(len(scores))
 
-    def of_part(rows: slice, part: Scores, skill: ClassSkill | None) -> Gains:
+    def of_part(rows: slice, part: Scores, right: FloatArray | None) -> Gains:
         label_idx, now = model_answer(part, terms)
-        value = now[:, None] - _expert_costs(team, part, skill, terms) - fee[rows]
+        value = now[:, None] - _expert_costs(team, part, right, terms) - fee[rows]
         return Gains(np.where(can[rows], value, -np.inf), now, label_idx)
 
-    if terms.costs.symmetric:
-        stopped = team.selection is not None and not team.selection.asks
+    stopped = team.selection is not None and not team.selection.asks
+    if terms.costs.symmetric:  # P(right) is enough
         return replace(of_part(slice(None), scores, None), stopped=stopped)
-    return vote_with_skill(team, features, scores, of_part)
+    return replace(by_pieces(team, features, scores, of_part), stopped=stopped)
 
 
-def _expert_costs(team: "Team", scores: Scores, skill: ClassSkill | None, terms: TeamTerms) -> FloatArray:
+def _expert_costs(team: "Team", scores: Scores, right: FloatArray | None, terms: TeamTerms) -> FloatArray:
     """Return the expected cost of each expert's own answer, (n, J), calibrated for the one who is chosen."""
     proba = scores.expert_proba
     if team.selection is not None:
         proba = team.selection.apply(scores)
-        skill = None if skill is None else shifted(skill, scores.expert_proba, proba)
-    law = AnswerLaw.of(proba, n_items=len(scores), n_experts=scores.n_experts, n_classes=scores.n_classes, skill=skill)
-    return cost_of_answers(scores.class_proba, law, terms.costs)
+        right = None if right is None else shifted(right, scores.expert_proba, proba)
+    nothing = np.full(proba.shape, MISSING)
+    return cost_of_answers(evidence_of(law_of(team), scores.class_proba, proba, nothing, right), terms.costs)
 
 
 def model_answer(scores: Scores, terms: TeamTerms) -> tuple[IntArray, FloatArray]:
@@ -101,160 +101,123 @@ def check_probabilities(scores: Scores) -> None:
         raise InputError("a mixture of experts' weights are no probabilities: it cannot compare costs.")
 
 
-def vote_with_skill(
+def law_of(team: "Team") -> Law:
+    """Return the law of the team's answers."""
+    return Law.independent(len(team.classes)) if team.law is None else team.law
+
+
+def by_pieces(
     team: "Team",
     features: Any,
     scores: Scores,
-    vote: Callable[[slice, Scores, ClassSkill | None], Voted],
+    work: Callable[[slice, Scores, FloatArray | None], Voted],
 ) -> Voted:
-    """Return a vote that knows P(expert is right | x, y) where the team has heads that are told the class.
+    """Return what some work gives that reads P(expert is right | x, y), (n, J, K), where the team knows it.
 
-    Recalibration is of P(right | x): what it adds to an expert's log-odds is added to those of each class. The vote
-    is taken on so many items at a time as memory allows.
+    Recalibration is of P(right | x): what it adds to an expert's log-odds is added to those of each class. The work
+    is done on so many items at a time as memory allows.
 
     Parameters
     ----------
     team : Team
     features : (n, d)
     scores : Scores of n items
-    vote : callable
-        From which rows, their scores and the skill to their answers: a frozen value whose arrays have one row each.
+    work : callable
+        Takes the rows, their scores, and P(right | x, y) or None.
     """
     scorer = team.scorer
-    if not isinstance(scorer, TeamScorer) or scorer.class_heads is None or not len(scores):
-        return vote(slice(None), scores, None)
+    if not isinstance(scorer, SkillScorer) or scores.link == "weight" or not len(scores):
+        return work(slice(None), scores, None)
     size = max(1, _NUMBERS_AT_ONCE // max(1, scores.n_experts * scores.n_classes))
-    answers = []
+    results = []
     for start in range(0, len(scores), size):
         rows = slice(start, start + size)
-        part, skill = scores.take(rows), scorer.class_skill(features[rows])
-        if skill is not None and team.calibrator is not None:
-            skill = shifted(skill, scorer.score(features[rows]).expert_proba, part.expert_proba)
-        answers.append(vote(rows, part, skill))
-    if len(answers) == 1:
-        return answers[0]
-    arrays = [one.name for one in fields(answers[0]) if isinstance(getattr(answers[0], one.name), np.ndarray)]
-    whole = {name: np.concatenate([getattr(part, name) for part in answers]) for name in arrays}
-    return replace(answers[0], **whole)
+        part = scores.take(rows)
+        right = scorer.right_by_class(features[rows])
+        if team.calibrator is not None:
+            right = shifted(right, scorer.score(features[rows]).expert_proba, part.expert_proba)
+        results.append(work(rows, part, right))
+    if len(results) == 1:
+        return results[0]
+    arrays = [one.name for one in fields(results[0]) if isinstance(getattr(results[0], one.name), np.ndarray)]
+    whole = {name: np.concatenate([getattr(part, name) for part in results]) for name in arrays}
+    return replace(results[0], **whole)
 
 
-def shifted(skill: ClassSkill, before: FloatArray, after: FloatArray) -> ClassSkill:
-    """Return P(right | x, y), moved in log-odds as P(right | x) was, from `before` to `after` (n, J)."""
-    shift = logit(after) - logit(before)
-    return replace(skill, right=sigmoid(logit(skill.right) + shift[:, :, None]))
+def shifted(right: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
+    """Return P(right | x, y), (n, J, K), moved in log-odds as P(right | x) was, from `before` to `after` (n, J)."""
+    return sigmoid(logit(right) + (logit(after) - logit(before))[:, :, None])
 
 
-Heard = TypeVar("Heard", bound=Answer)
 DOES_NOT_PAY = "asking did not pay on held-out cases"
+
+
+def evidence(team: "Team", part: Scores, answer_idx: IntArray, right: FloatArray | None) -> Evidence:
+    """Return what was heard of some items."""
+    return evidence_of(law_of(team), part.class_proba, part.expert_proba, answer_idx, right)
 
 
 def settle_in_turn(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> InTurn:
     """Ask one expert after the other on recorded answers (n, J), as long as a question is worth its fee.
 
-    Experts who err together count less, where the panel knows how much. Nobody is asked where asking did not pay on
-    held-out cases, which was judged for errors that all cost the same.
+    Nobody is asked where asking did not pay on held-out cases.
     """
-    can = terms.can_ask(len(scores)) & team.proven & (not terms.costs.symmetric or asks_in_turn(team))
-    own = terms.spread(len(scores)).among(can)
-    settled = vote_with_skill(
+    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & team.proven & asks_in_turn(team))
+    return by_pieces(
         team,
         features,
         scores,
-        lambda rows, part, skill: ask_in_turn(
+        lambda rows, part, right: ask_in_turn(
             answer_idx[rows],
             part.expert_proba,
             part.class_proba,
             terms=own.take(rows),
-            skill=skill,
-            discount=None if team.panel is None else team.panel.discount,
+            law=law_of(team),
+            right=right,
             classes=team.classes,
         ),
     )
-    settled = as_kept(team, "sequential", settled)
-    if not terms.costs.symmetric:
-        return settled
-    return replace(settled, expected_cost=terms.costs.largest * (1 - settled.confidence))
 
 
 def asks_in_turn(team: "Team") -> bool:
     """Whether asking one after the other paid on held-out cases, or nothing is known of it."""
-    verdict = None if team.panel is None else team.panel.verdicts.get("sequential")
-    if verdict is not None:
-        return verdict.asks
-    return team.selection is None or team.selection.asks
-
-
-def as_kept(team: "Team", way: str, said: Heard) -> Heard:
-    """Return answers with the confidence that such labels have kept on held-out cases, where that is known."""
-    verdict = None if team.panel is None else team.panel.verdicts.get(way)
-    if verdict is None:
-        return said
-    return replace(said, confidence=verdict.apply(said.confidence, said.heard.sum(axis=1)))
+    return team.selection is None or team.selection.asks_several
 
 
 def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> Steps:
     """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
     check_probabilities(scores)
-    # Whether asking pays was judged for errors that all cost the same.
-    stopped = terms.costs.symmetric and not asks_in_turn(team)
+    stopped = not asks_in_turn(team)
     own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & team.proven & (not stopped))
-    steps = vote_with_skill(
+    steps = by_pieces(
         team,
         features,
         scores,
-        lambda rows, part, skill: next_step(
+        lambda rows, part, right: next_step(
             part.class_proba,
             part.expert_proba,
             answers=answer_idx[rows],
             terms=own.take(rows),
-            skill=skill,
-            discount=None if team.panel is None else team.panel.discount,
+            law=law_of(team),
+            right=right,
             classes=team.classes,
             expert_names=team.expert_names,
         ),
     )
-    steps = replace(steps, why_not=DOES_NOT_PAY) if stopped else steps
-    return _steps_as_kept(team, steps, (answer_idx != MISSING).sum(axis=1).astype(np.float64), terms)
-
-
-def _steps_as_kept(team: "Team", steps: Steps, n_heard: FloatArray, terms: TeamTerms) -> Steps:
-    """Return steps with the P(right) that such labels have kept on held-out cases, where that is known."""
-    verdict = None if team.panel is None else team.panel.verdicts.get("sequential")
-    if verdict is None:
-        return steps
-    p_right = verdict.apply(steps.p_right, n_heard)
-    if not terms.costs.symmetric:
-        return replace(steps, p_right=p_right)
-    now = steps.ask == MODEL
-    cost = terms.costs.largest * (1 - p_right)
-    return replace(
-        steps,
-        p_right=p_right,
-        answer_cost=np.where(now, cost, steps.answer_cost),
-        expected_cost=np.where(now, cost, steps.expected_cost),
-    )
+    return replace(steps, why_not=DOES_NOT_PAY) if stopped else steps
 
 
 def next_gains_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> Gains:
     """Return what each next question saves against answering now, given answers so far (n, J) as class numbers."""
     check_probabilities(scores)
     own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & team.proven)
-    gains = vote_with_skill(
+    gains = by_pieces(
         team,
         features,
         scores,
-        lambda rows, part, skill: Gains(
-            *next_gains(
-                part.class_proba,
-                part.expert_proba,
-                answer_idx[rows],
-                terms=own.take(rows),
-                skill=skill,
-                discount=None if team.panel is None else team.panel.discount,
-            )
-        ),
+        lambda rows, part, right: Gains(*next_gains(evidence(team, part, answer_idx[rows], right), own.take(rows))),
     )
-    return replace(gains, stopped=terms.costs.symmetric and not asks_in_turn(team))
+    return replace(gains, stopped=not asks_in_turn(team))
 
 
 def assign_gains(team: "Team", gains: Gains, terms: TeamTerms, *, method: str = "auto") -> Assignment:

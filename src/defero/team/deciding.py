@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
-from defero.core.posterior import at
+from defero.core.law import at
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores, logit
 from defero.decide.rules import Grounds, MostLikelyRight, NeverAsk, best_expert, compare
 from defero.decide.terms import TeamTerms
-from defero.decide.votes import VOTES, answer_of_decider
-from defero.team.asking import DOES_NOT_PAY, as_kept, gains_of, model_answer, settle_in_turn, vote_with_skill
+from defero.decide.votes import VOTES, Ballot, answer_of_decider
+from defero.team.asking import DOES_NOT_PAY, by_pieces, gains_of, model_answer, settle_in_turn
 from defero.team.panel import Panel, with_decider, with_recorded
 from defero.team.scoring import blocks_of, names_of, score_block
 
@@ -190,22 +190,11 @@ def answer_of_one(team: "Team", scores: Scores, decision: Decision, answer_idx: 
 def vote_of_panel(
     team: "Team", features: Any, scores: Scores, answer_idx: IntArray, mask: BoolArray, terms: TeamTerms, *, vote: str
 ) -> Answer:
-    """Combine the answers (n, J) of the experts in a mask (n, J) as the panel does."""
-    panel = the_panel(team)
-    if not VOTES.find(vote).uses_skill:
-        return panel.vote(scores, answer_idx, mask, classes=team.classes, vote=vote)
-    said = vote_with_skill(
-        team,
-        features,
-        scores,
-        lambda rows, part, skill: panel.vote(
-            part,
-            answer_idx[rows],
-            mask[rows],
-            classes=team.classes,
-            vote=vote,
-            skill=skill,
-            cost_matrix=terms.matrix,
-        ),
-    )
-    return as_kept(team, "panel", said) if vote == "bayes" else said
+    """Combine the answers (n, J) of the experts in a mask (n, J) by a vote; the model answers where there are none."""
+    counted = VOTES.find(vote)
+
+    def count(rows: slice, part: Scores, right: FloatArray | None) -> Answer:
+        of_part = answer_idx[rows], mask[rows], part.expert_proba, part.class_proba, team.classes
+        return counted.count(Ballot(*of_part, law=team.law, right=right, cost_matrix=terms.matrix))
+
+    return by_pieces(team, features, scores, count) if counted.uses_skill else count(slice(None), scores, None)

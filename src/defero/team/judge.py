@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.calibration.sequences import VerdictMap, fit_verdicts
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
 from defero.core.labels import MISSING, encode_labels
-from defero.core.posterior import at
+from defero.core.law import at
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.trial import ASK, PanelTrial, Trial, Way
@@ -19,17 +18,13 @@ from defero.decide.terms import TeamTerms, Terms, checked
 from defero.decide.votes import VOTES, Ballot
 from defero.judge.record.team import TeamRecord, team_record
 from defero.scorers.given import ArrayScorer, FunctionScorer
-from defero.team.asking import as_kept, model_answer, settle_in_turn, vote_with_skill
+from defero.team.asking import model_answer, settle_in_turn
 from defero.team.deciding import answer_of_one, decide_scored, sets_of, vote_of_panel
 from defero.team.panel import Panel, with_decider, with_recorded
 from defero.team.rows import check_rows_known, seen_after, told_apart_by
 
 if TYPE_CHECKING:
     from defero.team.team import Team
-
-
-SEVERAL = ("sequential", "panel", "everybody_bayes")
-"""Ways whose labels rest on the answers of several experts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,28 +120,6 @@ def panel_vote(team: "Team", held: Held, *, strata: ArrayLike | None) -> tuple[D
     return decision, sets, vote
 
 
-def fit_ways(team: "Team", held: Held, *, strata: ArrayLike | None) -> dict[str, VerdictMap]:
-    """Return for every way that hears several experts how often its labels are right, on held-out cases.
-
-    `team` has a panel, but no such maps yet. Thresholds and discounts of the panel were fitted on the same cases.
-    """
-    panel = panel_vote(team, held, strata=strata)[2]
-    decision = decide_scored(team, held.features, held.scores, held.terms_present)
-    ways = {way.name: way for way in ways_of(team, held, decision, panel)}
-    gain = ways["model"].cost - ways["sequential"].cost if "sequential" in ways else None
-    verdicts = {
-        name: fit_verdicts(way.promised, way.right, way.questions, gain if name == "sequential" else None)
-        for name, way in ways.items()
-        if name in SEVERAL and way.promised is not None and len(held.label_idx)
-    }
-    model, sequential = ways["model"], verdicts.get("sequential")
-    if sequential is not None and not sequential.asks and model.promised is not None:
-        # Nobody will be asked: how often the model is right on all cases counts, not only where it would answer alone.
-        of_model = fit_verdicts(model.promised, model.right, model.questions)
-        verdicts["sequential"] = replace(of_model, asks=False)
-    return verdicts
-
-
 def settled_way(team: "Team", held: Held, name: str, answer: Answer) -> Way:
     """Return what a way of asking cost and kept, by its answers."""
     promises = held.scores.link != "weight"
@@ -174,25 +147,8 @@ def _ballot(team: "Team", held: Held) -> Ballot:
 
 
 def _everybody_by_bayes(team: "Team", held: Held) -> Answer:
-    discount = None if team.panel is None else team.panel.discount
-    answer = vote_with_skill(
-        team,
-        held.features,
-        held.scores,
-        lambda rows, part, skill: VOTES.find("bayes").count(
-            Ballot(
-                held.answer_idx[rows],
-                held.present[rows],
-                part.expert_proba,
-                part.class_proba,
-                team.classes,
-                discount=discount,
-                skill=skill,
-                cost_matrix=held.terms.matrix,
-            )
-        ),
-    )
-    return as_kept(team, "everybody_bayes", answer)
+    everybody = held.present
+    return vote_of_panel(team, held.features, held.scores, held.answer_idx, everybody, held.terms, vote="bayes")
 
 
 def _best_expert(team: "Team", held: Held) -> Answer:

@@ -1,28 +1,24 @@
 """Panel: whom to ask together, what is promised of them, and how their answers are put together."""
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.calibration.sequences import VerdictMap
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, fee_matrix
 from defero.core.checks.experts import stratum_names
 from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, Message
-from defero.core.labels import MISSING, Labels
-from defero.core.posterior import ClassSkill
-from defero.core.results import MODEL, Answer, Decision, ExpertSets
+from defero.core.labels import MISSING
+from defero.core.results import MODEL, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.targets import TARGETS
 from defero.core.wording import count_of, join_names
 from defero.decide.panels.predictor import ExpertSetPredictor
 from defero.decide.rules import best_expert
 from defero.decide.terms import TeamTerms, Terms
-from defero.decide.votes import VOTES, Ballot, ConfusionMatrices, vote_discount
 
 HANDFUL = 10
 """Panels of so many experts are asked, whatever the size of the team."""
@@ -42,25 +38,15 @@ class Panel:
         The promise is for these.
     available : (J,) who could be asked at that time, or None for everybody
         The promise is for at least these.
-    discount : (J,)
-        How much each expert's vote counts beside others who err alike.
-    confusion : ConfusionMatrices
-        What each expert answers for each true class, for the vote "confusion".
     mean_size : float
         How many experts the panels of the deferred items of calibration hold on average.
-    verdicts : mapping
-        For the ways "sequential", "panel" and "everybody_bayes", from the posterior of their labels to how often
-        these are right.
     cost_matrix : (K, K) costs of errors at that time, or None where each cost 1
     """
 
     predictor: ExpertSetPredictor
     fees: tuple[float, ...] | None
     available: tuple[bool, ...] | None
-    discount: Annotated[FloatArray, Within(0, 1)]
-    confusion: ConfusionMatrices
     mean_size: Annotated[float, Within(0)] = 0.0
-    verdicts: Mapping[str, VerdictMap] = field(default_factory=dict)
     cost_matrix: Annotated[FloatArray, Within(0)] | None = None
 
     @classmethod
@@ -77,7 +63,7 @@ class Panel:
         proven: BoolArray,
         strata: ArrayLike | None,
     ) -> "Panel":
-        """Calibrate on the deferred ones of n items; votes are discounted on all of them.
+        """Calibrate on the deferred ones of n items.
 
         The promise is about the experts who can be on a panel: those who are there and have proven themselves.
         """
@@ -97,8 +83,6 @@ class Panel:
             strata=None if named is None else named[deferred],
         )
         fees_then = None if terms.fees is None else tuple(terms.fees.tolist())
-        discount = vote_discount(answer_idx, label_idx, scores.expert_proba)
-        confusion = ConfusionMatrices.fit(answer_idx, label_idx, scores.n_classes)
         raw = predictor.predict(
             scores.expert_proba[deferred],
             strata=None if named is None else named[deferred],
@@ -109,8 +93,6 @@ class Panel:
             predictor,
             fees_then,
             present,
-            discount,
-            confusion,
             float(raw.size.mean()) if len(raw) else 0.0,
             cost_matrix=terms.costs.matrix if terms.costs_given else None,
         )
@@ -202,34 +184,6 @@ class Panel:
         mask, filled = raw.mask.copy(), np.zeros(len(raw), dtype=np.bool_)
         mask[empty[some], best[some]] = filled[empty[some]] = True
         return ExpertSets(mask, expert_names, filled)
-
-    def vote(
-        self,
-        scores: Scores,
-        answer_idx: IntArray,
-        mask: BoolArray,
-        *,
-        classes: Labels,
-        vote: str,
-        skill: ClassSkill | None = None,
-        cost_matrix: FloatArray | None = None,
-    ) -> Answer:
-        """Put the answers of the experts in a mask (n, J) together; the model answers where there are none.
-
-        `vote` is a name in `VOTES`; those that use skill know P(expert is right | x, y) where `skill` is given.
-        """
-        ballot = Ballot(
-            answer_idx,
-            mask,
-            scores.expert_proba,
-            scores.class_proba,
-            classes,
-            discount=self.discount,
-            confusion=self.confusion,
-            skill=skill,
-            cost_matrix=cost_matrix,
-        )
-        return VOTES.find(vote).count(ballot)
 
 
 def with_decider(sets: ExpertSets, decision: Decision) -> BoolArray:

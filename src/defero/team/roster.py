@@ -15,7 +15,7 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.scorers.team import TeamScorer
+from defero.learn.scorer import SkillScorer
 from defero.team.rows import ANSWERED, Fingerprints, n_reused, of_other_experts, told_apart_by
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def add_expert(team: "Team", name: str, X: Any, y: ArrayLike | None, answers: An
         warnings.warn(_DROPS.format("add_expert"), stacklevel=3)
     calibrator = team.calibrator
     if calibrator is not None:
-        # Heads beside a base that scores its own experts are made in another way: what it claims too much, they do not.
-        calibrator = calibrator.with_newcomer("identity" if scorer.n_own else "typical")
+        calibrator = calibrator.with_newcomer()
     return replace(
         team,
         scorer=joined,
@@ -60,6 +59,7 @@ def add_expert(team: "Team", name: str, X: Any, y: ArrayLike | None, answers: An
         answer_counts=np.append(team.answer_counts, len(right)),
         calibrator=calibrator,
         selection=None if team.selection is None else team.selection.with_newcomer(),
+        law=None if team.law is None else team.law.with_newcomer(),
         held_out=None,
         panel=None,
         seen=seen,
@@ -81,6 +81,7 @@ def remove_expert(team: "Team", name: str) -> "Team":
         answer_counts=team.answer_counts[stay],
         calibrator=None if team.calibrator is None else team.calibrator.take(stay),
         selection=None if team.selection is None else team.selection.take(np.array(stay, dtype=np.int64)),
+        law=None if team.law is None else team.law.take(np.array(stay, dtype=np.int64)),
         held_out=None,
         panel=None,
         seen=of_other_experts(team.seen),
@@ -125,8 +126,8 @@ def check_name(team: "Team", name: object) -> None:
         )
 
 
-def _team(team: "Team", wanted: str) -> TeamScorer:
-    if isinstance(team.scorer, TeamScorer):
+def _team(team: "Team", wanted: str) -> SkillScorer:
+    if isinstance(team.scorer, SkillScorer):
         return team.scorer
     if not team.expert_names:
         raise InputError(
@@ -190,7 +191,7 @@ def _rows_of(X: Any, answered: BoolArray) -> Any:
     return table.iloc[np.flatnonzero(answered)] if hasattr(table, "iloc") else table[answered]
 
 
-def _with_unknown(scorer: TeamScorer, team: "Team") -> TeamScorer:
+def _with_unknown(scorer: SkillScorer, team: "Team") -> SkillScorer:
     """Return the team with somebody of whom nothing but the population is known."""
     shape = team.item_shape or (team.n_features,)
     if None not in shape:  # scikit-learn's models score no empty table, and a mixture takes nobody
@@ -209,9 +210,9 @@ def _tell_of_nobody_wrong(name: str, right: BoolArray) -> None:
         )
 
 
-def _tell_of_learned_from(name: str, team: "Team", scorer: TeamScorer, rows: Fingerprints) -> None:
+def _tell_of_learned_from(name: str, team: "Team", scorer: SkillScorer, rows: Fingerprints) -> None:
     """Warn where a head that looks at how sure the model is learns from the model's own rows."""
-    looks = scorer.lens.reads_classes or (isinstance(team.recipe, FeatureRecipe) and bool(team.recipe.text))
+    looks = scorer.skill.reads_belief or (isinstance(team.recipe, FeatureRecipe) and bool(team.recipe.text))
     shared = n_reused(rows, team.seen.get("fit", rows[:0]))
     if looks and shared > FEW_OF_FIT * len(rows):
         warnings.warn(

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defero.calibration import Calibrator
 from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
 from defero.core.errors import InputError
 from defero.core.labels import Labels
@@ -15,8 +14,9 @@ from defero.data.recipes.columns import NumberedColumns
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualNumbers
+from defero.learn.calibrator import Calibrator
+from defero.learn.scorer import SkillScorer
 from defero.scorers.given import ArrayScorer, FunctionScorer
-from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
     from defero.team.team import Team
@@ -151,13 +151,13 @@ def _known(team: "Team") -> BoolArray:
     """Return whose skill is known, (J,): they answered, or have a head, which knows the average expert."""
     answered = team.answer_counts > 0
     scorer = team.scorer
-    return answered | (scorer.order >= scorer.n_own) if isinstance(scorer, TeamScorer) else answered
+    return answered | (scorer.order >= scorer.n_own) if isinstance(scorer, SkillScorer) else answered
 
 
 def sd_of_features(team: "Team", features: Any) -> FloatArray:
     """Return the standard deviations of P(right), (n, J), after calibration; see `Team.expert_sd`."""
     scores = team.scorer.score(features)
-    if not isinstance(team.scorer, TeamScorer) or scores.link == "weight":
+    if not isinstance(team.scorer, SkillScorer) or scores.link == "weight":
         return np.full(scores.expert_proba.shape, np.nan)
     middle, logit_sd = team.scorer.logit_posterior(features)
     known = np.isfinite(logit_sd)

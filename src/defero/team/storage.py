@@ -11,7 +11,6 @@ from defero.core.errors import InputError, ModelFolderError
 from defero.data.model_folder import MANIFEST, files_of, fitted_of, read_folder, write_folder
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import Encoder, find_encoder
-from defero.scorers.team import TeamScorer
 
 if TYPE_CHECKING:
     from defero.pools.router import PoolRouter
@@ -64,7 +63,7 @@ def _check_parts(team: "Team") -> None:
         "calibrator": n_experts if team.calibrator is None else team.calibrator.experts.n_experts,
         "selection": n_experts if team.selection is None else len(team.selection.expert_shift),
         "panel": n_experts if team.panel is None else team.panel.predictor.n_experts_,
-        "discount": n_experts if team.panel is None else len(team.panel.discount),
+        "copies": n_experts if team.law is None or team.law.copies is None else len(team.law.copies),
     }
     panel = team.panel
     if panel is not None:
@@ -74,10 +73,8 @@ def _check_parts(team: "Team") -> None:
         }
         if panel.cost_matrix is not None and panel.cost_matrix.shape != (len(team.classes),) * 2:
             raise ModelFolderError(f"{MANIFEST}: the cost matrix of the panel is not of the classes; fit again.")
-    scorer = team.scorer
-    trees = scorer.trees if isinstance(scorer, TeamScorer) else None
-    if isinstance(scorer, TeamScorer) and trees is not None and (trees.expert_idx >= scorer.heads.n_experts).any():
-        raise ModelFolderError(f"{MANIFEST}: trees are made for an expert who has no head; fit again.")
+    if team.law is not None and team.law.n_classes != len(team.classes):
+        raise ModelFolderError(f"{MANIFEST}: the law is not of {len(team.classes)} classes; fit again.")
     odd = [name for name, width in widths.items() if width != n_experts]
     if odd:
         raise ModelFolderError(

@@ -14,16 +14,13 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.calibration import Calibrator, Method
-from defero.calibration.after_selection import HeldOut, SelectionMap, selection_after
-from defero.calibration.calibrator import HeldOutAccuracy
-from defero.calibration.maps import Untouched
 from defero.core.answers import Answers
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
 from defero.core.codec import Count, Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
+from defero.core.law import Law
 from defero.core.results import Answer, Assignment, Decision, ExpertSets, Steps
 from defero.core.scores import Scores
 from defero.core.wording import count_of, join_names
@@ -33,11 +30,13 @@ from defero.data.recipes.text_encoder import Encoder
 from defero.data.recipes.usual import UsualRanges
 from defero.decide.rules import RULES, MostLikelyRight, Rule
 from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
+from defero.learn.calibrator import Calibrator, ExpertMap, HeldOutAccuracy, Method
+from defero.learn.law import KnownAnswers, fit_law
+from defero.learn.selection import HeldOut, SelectionMap, selection_after
 from defero.scorers import AnyScorer
 from defero.scorers.given import given_scorer
 from defero.team import asking, deciding, roster, scoring
 from defero.team.facts import FitFacts
-from defero.team.judge import Held, fit_ways
 from defero.team.panel import Panel
 from defero.team.rows import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
 from defero.team.storage import read_team, with_encoder, write_team
@@ -78,6 +77,8 @@ class Team(Preformatted):
         Calibrates the scores; fitted on rows that `fit` did not see.
     selection : SelectionMap, optional
         Calibrates the expert who is chosen, and says whether asking pays.
+    law : Law, optional
+        How the answers to one item hang together; independent where it is None.
     panel : Panel, optional
         Chooses panels; fitted on rows that neither `fit` nor `calibrate` saw.
     seen : mapping
@@ -104,6 +105,7 @@ class Team(Preformatted):
     item_shape: Annotated[tuple[Annotated[int, Within(1, MOST_PIXELS)], ...], Within(1)] | None = None
     calibrator: Calibrator | None = None
     selection: SelectionMap | None = None
+    law: Law | None = None
     panel: Panel | None = None
     seen: Mapping[str, Fingerprints] = field(default_factory=dict)
     rows_key: str | None = None
@@ -374,10 +376,8 @@ class Team(Preformatted):
         X : (n, d) array or DataFrame
         answers : (n, J)
             What the experts answered; missing where they were not asked.
-        vote : "bayes", "confusion", "weighted", "majority", "sequential" or "expert", optional
-            How a panel's answers are put together: by P(expert is right | x), for "bayes" and "sequential" by class
-            where heads are shrunk, or by what each expert answers for each class
-            ("confusion", which looks at the class and not at the item). "sequential" asks one expert after the
+        vote : "bayes", "weighted", "majority", "sequential" or "expert", optional
+            How a panel's answers are put together: "bayes" and "sequential" by the law of answers. "sequential" asks one expert after the
             other, as long as a question is expected to be worth its fee (0.01 of an error where no fees are given),
             and "expert" one alone; both need no panel. "bayes" by default once there is a useful panel, else
             "expert".
@@ -428,6 +428,11 @@ class Team(Preformatted):
         calibrator = Calibrator.fit(scores, label_idx, correct, observed, method=method)
         held_out = HeldOut(scores, label_idx, correct, observed)
         selection = selection_after(held_out, self.held_out, calibrator, method=method)
+        if self.law is None and scores.link != "weight" and scores.n_experts:
+            rows, experts = np.nonzero(observed)
+            after, codes = calibrator.apply(scores), answer_idx[rows, experts]
+            right = after.expert_proba[rows, experts, None]
+            marked.law = fit_law(KnownAnswers(after.class_proba, label_idx, rows, experts, codes, right))
         if self.panel is not None:
             warnings.warn("calibrate drops the panel's thresholds; call conformalize again.", stacklevel=2)
         return self._become(replace(marked, calibrator=calibrator, selection=selection))
@@ -442,9 +447,9 @@ class Team(Preformatted):
         held_out, n_experts = self.held_out, len(self.expert_names)
         calibrator = Calibrator(
             1.0,
-            Untouched("logit", n_experts),
+            ExpertMap.identity("logit", n_experts),
             n_labels=len(held_out.label_idx),
-            n_answers=tuple(int(n) for n in held_out.observed.sum(axis=0)),
+            n_answers=int(held_out.observed.sum()),
             keeps_model=True,
             accuracy=HeldOutAccuracy.fit(held_out.scores, held_out.label_idx, held_out.correct, held_out.observed),
         )
@@ -504,9 +509,6 @@ class Team(Preformatted):
             proven=self.proven,
             strata=strata,
         )
-        marked = replace(marked, panel=panel)
-        held = Held(features, scores, label_idx, answer_idx, own)
-        panel = replace(panel, verdicts=fit_ways(marked, held, strata=strata))
         useless = panel.useless_sentence()
         if useless is not None:
             warnings.warn(useless, stacklevel=2)

@@ -147,7 +147,7 @@ class Steps(Tabular):
     label : (n,)
         The cheapest answer by what is known now.
     p_right : (n,)
-        P(that label is right), by what is known now.
+        P(that label is right), as such labels keep it: people who answer one case err together.
     answer_cost : (n,)
         Expected cost of answering now.
     expected_cost : (n,)
@@ -158,6 +158,8 @@ class Steps(Tabular):
         Answers so far as class numbers, -1 where there is none.
     class_names : K names
         Of the classes, where there are answers so far.
+    p_used : (n,), optional
+        P(that label is right) by which was decided: the law of answers, before it is tempered.
 
     Examples
     --------
@@ -176,10 +178,18 @@ class Steps(Tabular):
     why_not: str = "no question is worth its fee"
     answer_idx: IntArray | None = None
     class_names: tuple[str, ...] = ()
+    p_used: FloatArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.expert_names)))
-        for name in ("ask", "label", "p_right", "answer_cost", "expected_cost"):
+        for name in (
+            "ask",
+            "label",
+            "p_right",
+            "answer_cost",
+            "expected_cost",
+            *["p_used"] * (self.p_used is not None),
+        ):
             array = np.asarray(getattr(self, name))
             if array.shape != np.shape(self.ask):
                 raise InputError(f"must have {len(self.ask)} items like ask, got {array.shape}.", argument=name)
@@ -202,6 +212,7 @@ class Steps(Tabular):
             "ask": np.array([*self.expert_names, ""], dtype=object)[self.ask[:most]],
             "label": [None if is_asked else one for is_asked, one in zip(asked, self.label[:most], strict=True)],
             "p_right": np.where(asked, np.nan, self.p_right[:most]),
+            **({} if self.p_used is None else {"p_used": np.where(asked, np.nan, self.p_used[:most])}),
             "expected_cost": self.expected_cost[:most],
             "reason": self.reason[:most],
         }

@@ -1,20 +1,16 @@
 """What the team says: votes that turn the answers of a panel into one `Answer`."""
 
-from defero.core.posterior import ClassSkill, log_odds_weights
-from defero.decide.votes.voters import ConfusionMatrices, vote_discount
+from defero.core.law import log_odds_weights
 from defero.decide.votes.votes import VOTES, Ballot, Vote, answer_of_decider
 from defero.decide.votes.voting import bayes_vote, majority_vote, weighted_vote
 
 __all__ = [
     "VOTES",
     "Ballot",
-    "ClassSkill",
-    "ConfusionMatrices",
     "Vote",
     "answer_of_decider",
     "bayes_vote",
     "log_odds_weights",
     "majority_vote",
-    "vote_discount",
     "weighted_vote",
 ]

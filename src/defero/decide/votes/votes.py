@@ -7,11 +7,10 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import Labels
-from defero.core.posterior import ClassSkill
+from defero.core.law import Law
 from defero.core.registry import Registry
 from defero.core.results import Answer, Decision
 from defero.core.scores import Scores
-from defero.decide.votes.voters import ConfusionMatrices
 from defero.decide.votes.voting import bayes_vote, majority_vote, weighted_vote
 
 
@@ -31,11 +30,9 @@ class Ballot:
         The model's P(y = k | x). Where nobody is heard the model answers.
     classes : (K,)
         The labels' own values, in the order of the class numbers.
-    discount : (J,), optional
-        How much each expert's errors go with the others' (`vote_discount`).
-    confusion : ConfusionMatrices, optional
-        What each expert answers for each true class.
-    skill : ClassSkill, optional
+    law : Law, optional
+        How the answers to one item hang together.
+    right : (n, J, K), optional
         P(expert is right | x, y), where the team knows it and the vote `uses_skill`.
     cost_matrix : (K, K), optional
         What errors cost (rows truth, columns answer), where they cost differently; Bayes votes use it.
@@ -46,9 +43,8 @@ class Ballot:
     expert_proba: FloatArray
     class_proba: FloatArray
     classes: Labels
-    discount: FloatArray | None = None
-    confusion: ConfusionMatrices | None = None
-    skill: ClassSkill | None = None
+    law: Law | None = None
+    right: FloatArray | None = None
     cost_matrix: FloatArray | None = None
 
     @property
@@ -66,7 +62,7 @@ class Vote:
     count : callable
         From a `Ballot` to an `Answer`.
     uses_skill : bool
-        Does it read `Ballot.skill`? Only then is it computed.
+        Does it read `Ballot.right`? Only then is it computed.
     """
 
     count: Callable[[Ballot], Answer]
@@ -76,22 +72,17 @@ class Vote:
 VOTES: Registry[Vote] = Registry("vote", group="defero.votes", kind=Vote)
 
 
-def _bayes(ballot: Ballot, confusion: ConfusionMatrices | None = None) -> Answer:
+def _bayes(ballot: Ballot) -> Answer:
     return bayes_vote(
         ballot.answers,
         ballot.mask,
         ballot.expert_proba,
         ballot.class_proba,
-        skill=ballot.skill,
-        confusion=confusion,
-        discount=ballot.discount,
+        law=ballot.law,
+        right=ballot.right,
         classes=ballot.classes,
         cost_matrix=ballot.cost_matrix,
     )
-
-
-def _confusion(ballot: Ballot) -> Answer:
-    return _bayes(ballot, ballot.confusion)
 
 
 def _weighted(ballot: Ballot) -> Answer:
@@ -101,7 +92,6 @@ def _weighted(ballot: Ballot) -> Answer:
         ballot.expert_proba,
         n_classes=ballot.n_classes,
         class_proba=ballot.class_proba,
-        discount=ballot.discount,
         classes=ballot.classes,
     )
 
@@ -118,7 +108,6 @@ def _majority(ballot: Ballot) -> Answer:
 
 
 VOTES.register("bayes", Vote(_bayes, uses_skill=True))
-VOTES.register("confusion", Vote(_confusion, uses_skill=True))
 VOTES.register("weighted", Vote(_weighted))
 VOTES.register("majority", Vote(_majority))
 

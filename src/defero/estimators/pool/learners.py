@@ -6,11 +6,12 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.registry import Registry
-from defero.estimators.boosting import boost, size_for_answers
 from defero.estimators.pool.pool_data import PoolData
-from defero.heads import Lens, fit_heads
+from defero.learn.boost import Bins
+from defero.learn.forest import join_forests
+from defero.learn.heads import fit_heads
+from defero.learn.skill import Directions, size_for_answers
 from defero.pools.models import HeadsPart, LinearPart, NeighboursPart, Part, TargetRange, TreesPart
-from defero.scorers.forest import join_forests
 
 LEVEL_SHRINK = 5.0
 """A member's own mean counts as n / (n + 5), the rest is the pool's."""
@@ -215,30 +216,19 @@ def _best_k(data: PoolData, rest: FloatArray, rows: IntArray, center: FloatArray
 
 
 def learn_trees(data: PoolData) -> list[Part]:
-    """Boost trees for each member; a score z between 0 and 1 counts as z right and 1 - z wrong."""
-    columns = data.tree_columns.of_matrix(data.features)
+    """Boost trees for each member."""
+    bins = Bins(data.tree_columns.of_matrix(data.features), len(data.tree_columns.categories))
     forests, target_range = [], TargetRange.of(data.scores)
     for column in target_range.shares(data.scores).T:
         rows = np.flatnonzero(np.isfinite(column))
-        item, right, weight = _right_or_wrong(rows, column[rows])
-        forests.append(
-            boost(
-                columns[item],
-                right,
-                weight,
-                size_for_answers(len(rows)),
-                n_targets=2,
-                n_categories=len(data.tree_columns.categories),
-                bags=(np.arange(columns.shape[1]),),
-            )
-        )
+        forests.append(bins.boost(rows, column[rows], None, size_for_answers(len(rows))))
     return [TreesPart(data.tree_columns, join_forests(forests), target_range)]
 
 
 def learn_heads(data: PoolData) -> list[Part]:
     """Fit logistic heads that are shrunk toward the average member: for members with few scores."""
-    lens = Lens.fit(data.features, reads_classes=False)
-    phi = lens.transform(data.features, np.empty((len(data.features), 0)))
+    directions = Directions.fit(data.features)
+    phi = directions.of(data.features)
     row, member = np.nonzero(np.isfinite(data.scores))
     target_range = TargetRange.of(data.scores)
     shares = target_range.shares(data.scores[row, member])
@@ -250,9 +240,9 @@ def learn_heads(data: PoolData) -> list[Part]:
         right.astype(np.bool_),
         n_experts=data.n_members,
         weight=weight,
-        groups=lens.groups(data.features, n_classes=2),
+        groups=directions.groups(data.features),
     )
-    return [HeadsPart(lens, heads, target_range)]
+    return [HeadsPart(directions, heads, target_range)]
 
 
 def _right_or_wrong(rows: IntArray, shares: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:

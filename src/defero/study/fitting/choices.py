@@ -7,20 +7,17 @@ from defero.core.checks.arrays import one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.targets import TARGETS
 from defero.estimators.deep_nets import check_torch, has_torch
+from defero.learn.classes import Classes
+from defero.learn.scorer import SkillScorer
 from defero.losses import LOSSES
-from defero.scorers import Scorer
-from defero.scorers.blend import BlendScorer
 from defero.scorers.network import NetworkScorer
-from defero.scorers.team import TeamScorer
-from defero.scorers.trees import TreesScorer
 from defero.team import Team
 
 if TYPE_CHECKING:
     from defero.estimators.recipe import Recipe
     from defero.estimators.training_data import AnswerWeights
 
-NETS = ("auto", "trees", "linear", "mlp")
-HEADS = ("auto", "shrunk", "separate")
+NETS = ("auto", "linear", "mlp")
 WEIGHTS = ("label", "label+features")
 _PICTURES = ("wrn-", "resnet-")
 ALPHA, TARGET = 0.1, "any-correct"
@@ -32,7 +29,6 @@ class FitChoices:
 
     net: str = "auto"
     loss: str = "auto"
-    heads: str = "auto"
     min_answers: int = 5
     answer_weights: str | None = None
     recipe: "Recipe | None" = None
@@ -47,7 +43,6 @@ class FitChoices:
                 f"must lie between 0 and 1, got {self.alpha:g}; for a promise of 90 % pass 0.1.", argument="alpha"
             )
         one_of("loss", self.loss, (*LOSSES, "auto"))
-        one_of("heads", self.heads, HEADS)
         if self.answer_weights is not None:
             one_of("answer_weights", self.answer_weights, WEIGHTS)
         if not has_torch():
@@ -59,30 +54,19 @@ class FitChoices:
         """Refuse what needs PyTorch, before the table is split."""
         if not self.is_deep:
             one_of("net", self.net, NETS)
-        if self.net not in ("auto", "trees") or (self.net == "auto" and self.loss != "auto"):
+        if not self.calibrates_itself:
             check_torch(self.net, self.loss)
 
     def _check_together(self) -> None:
-        """Refuse what only deep nets have, or only others, and weights or shrinking that the loss cannot take."""
-        weights = Argument("answer_weights", self.answer_weights)
-        wanted = Argument("heads", "shrunk") if self.heads == "shrunk" else weights if weights.value else None
+        """Refuse what only deep nets have, and weights of answers where a network learns."""
         if self.checkpoints is not None:
             self.check_deep("checkpoints")
-        if self.net == "trees" and self.loss not in ("auto", "decoupled"):
+        if self.answer_weights is not None and not self.calibrates_itself:
             raise InputError(
-                Argument("loss", self.loss),
-                ": is for the nets linear and mlp and for deep nets; trees learn by log loss. Leave it out or pass ",
-                Argument("net", "linear"),
-                ".",
-            )
-        if self.is_deep and wanted is not None:
-            raise InputError(wanted, f": is for the nets linear, mlp or auto, got {self.net}; leave it out.")
-        if wanted is not None and self.loss != "auto" and not LOSSES[self.loss].shrinkable:
-            shrinkable = [*(name for name, one in LOSSES.items() if one.shrinkable), "auto"]
-            raise InputError(wanted, f": needs the loss {' or '.join(shrinkable)}, got {self.loss}.")
-        if weights.value is not None and self.heads == "separate":
-            raise InputError(
-                weights, ": needs shrunk heads, got ", Argument("heads", "separate"), "; leave one of them out."
+                Argument("answer_weights", self.answer_weights),
+                ": is for ",
+                Argument("net", "auto"),
+                " without a loss; leave one of them out.",
             )
 
     @property
@@ -93,7 +77,7 @@ class FitChoices:
     @property
     def calibrates_itself(self) -> bool:
         """Whether the team is calibrated across the folds of its training, so that it needs no rows apart for that."""
-        return self.net == "trees" or (self.net == "auto" and self.loss == "auto")
+        return self.net == "auto" and self.loss == "auto"
 
     def check_deep(self, argument: str) -> None:
         """Refuse an argument that is for deep nets alone."""
@@ -142,44 +126,25 @@ class FitChoices:
         ]
 
     def outcome(self, team: Team) -> dict[str, str]:
-        """Return which network and which heads there are now, where "auto" had the choice too."""
+        """Return which model of the classes there is now, where "auto" had the choice too."""
         scorer = team.scorer
-        base = scorer.base if isinstance(scorer, TeamScorer) else scorer
-        deep = isinstance(base, NetworkScorer) and bool(base.branches["class"])
+        base = scorer.base if isinstance(scorer, SkillScorer) else scorer
         if self.is_deep:
-            return {"net": self.net, "heads": "separate"}
-        net = "mlp" if deep else "linear"
-        if isinstance(base, BlendScorer):
-            net = "+".join(_net_of(part) for part in base.parts)
-        elif isinstance(base, TreesScorer):
-            net = "trees"
-        if not (isinstance(scorer, TeamScorer) and scorer.n_own == 0 and team.expert_names):
-            return {"net": net, "heads": "separate"}
-        with_trees = scorer.trees is not None and scorer.trees.forest is not None
-        return {"net": net, "heads": "trees and shrunk" if with_trees else "shrunk"}
+            return {"net": self.net}
+        if isinstance(base, Classes):
+            return {"net": base.net}
+        return {"net": "mlp" if isinstance(base, NetworkScorer) and base.branches["class"] else "linear"}
 
     def sentence(self, team: Team) -> str:
-        """Say the same for a person, and by what it was chosen."""
-        outcome = self.outcome(team)
+        """Say the same for a person."""
         how = ", the better of linear and mlp on held-out labels" if self.net == "auto" else ""
         what = "Network" if self.is_deep else "Model of the classes"
-        network = team.facts.choice or f"{what}: {outcome['net']}{how}."
+        network = team.facts.choice or f"{what}: {self.outcome(team)['net']}{how}."
         if not team.expert_names:
             return network
-        heads = {
-            "shrunk": "each shrunk toward the average expert, the more so the fewer answers they gave",
-            "separate": "each learned from their own answers alone",
-            "trees and shrunk": "trees for those with many answers, combined with a part that is shrunk toward the "
-            "average expert",
-        }
-        return f"{network} Experts: {heads[outcome['heads']]}."
-
-
-def _net_of(part: Scorer) -> str:
-    """Name one part of a blend."""
-    if isinstance(part, TreesScorer):
-        return "trees"
-    return "mlp" if isinstance(part, NetworkScorer) and part.branches["class"] else "linear"
+        if self.calibrates_itself:
+            return f"{network} Experts: by case and class, shrunk toward the population where answers are few."
+        return f"{network} Experts: each learned from their own answers alone."
 
 
 def _check_net(net: str) -> None:

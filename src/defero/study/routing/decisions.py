@@ -19,7 +19,7 @@ from defero.core import Decision, Scores
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.display import HTML_ROWS, html_table
 from defero.core.labels import Labels
-from defero.core.posterior import at
+from defero.core.law import at
 from defero.core.wording import count_of, join_names
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
 from defero.data.recipes.columns import remark_sentences

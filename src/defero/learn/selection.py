@@ -13,13 +13,12 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from defero.calibration.calibrator import Calibrator
-from defero.calibration.maps import Method
-from defero.calibration.sequences import fit_logistic, gain_of_asking
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.codec import AnyFloat, Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid
+from defero.learn.calibrator import Calibrator, Method
+from defero.learn.logistic import Gain, expert_shifts, fit_logistic, gain_of_asking
 
 MOST_LOG_ODDS = 7.0
 """Probabilities beyond 0.999 are taken as that."""
@@ -47,6 +46,8 @@ class HeldOut:
         Folds of the items, if the scores come from cross-validation.
     weight : (n,), optional
         How much each item counts; 1 by default.
+    several : Gain, optional
+        What all recorded answers together gained over the model's labels, in accuracy.
     """
 
     scores: Scores
@@ -55,6 +56,7 @@ class HeldOut:
     observed: BoolArray
     fold: IntArray | None = None
     weight: FloatArray | None = None
+    several: Gain | None = None
 
     @property
     def model_right(self) -> BoolArray:
@@ -78,6 +80,8 @@ class SelectionMap:
         Held-out items on which the chosen expert had answered; items that fill up count by their weight.
     gain, gain_se : float
         Team minus model in accuracy on them, and its standard error.
+    asks_several : bool
+        Whether asking several experts paid there; if not, nobody is asked one after the other either.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class SelectionMap:
     n_items: Annotated[int, Within(0)]
     gain: AnyFloat
     gain_se: AnyFloat
+    asks_several: bool = True
 
     def __post_init__(self) -> None:
         for name, shape in {"weights": (3,), "expert_shift": (len(self.expert_shift),)}.items():
@@ -138,8 +143,9 @@ def fit_selection(held_out: HeldOut) -> SelectionMap:
     chosen = _chosen(held_out)
     used = chosen.weight > 0
     n_items = int(used.sum())
+    several = held_out.several is None or held_out.several.asks
     if n_items < FEWEST_ITEMS:
-        return SelectionMap(GUESS, np.zeros(n_experts), True, n_items, np.nan, np.nan)
+        return SelectionMap(GUESS, np.zeros(n_experts), True, n_items, np.nan, np.nan, asks_several=several)
     fold = (np.arange(n) % _FOLDS if held_out.fold is None else held_out.fold)[used]
     right = held_out.correct[np.arange(n), chosen.expert][used].astype(np.float64)
     columns = np.column_stack(
@@ -158,8 +164,10 @@ def fit_selection(held_out: HeldOut) -> SelectionMap:
         asked = sigmoid(columns[inside] @ others) >= scores.model_proba[used][inside]
         gain[inside] = np.where(asked, right[inside] - held_out.model_right[used][inside], 0.0)
     asking = gain_of_asking(gain, weight)
-    shifts = _expert_shifts(columns @ weights, right, weight, chosen.expert[used], n_experts)
-    return SelectionMap(weights, shifts, asking.asks, round(asking.n_cases), asking.mean, asking.standard_error)
+    shifts = expert_shifts(columns @ weights, right, weight, chosen.expert[used], n_experts)
+    return SelectionMap(
+        weights, shifts, asking.asks, round(asking.n_cases), asking.mean, asking.standard_error, several
+    )
 
 
 def _fit_map(columns: FloatArray, right: FloatArray, weight: FloatArray) -> FloatArray:
@@ -190,20 +198,6 @@ def _chosen(held_out: HeldOut) -> _Chosen:
     filling = min(1.0, max(ENOUGH_ITEMS - n_top, 0) / max(n_others, 1))
     weight = np.where(top_answered, 1.0, np.where(any_answered, filling, 0.0))
     return _Chosen(of_those_who_answered, weight if held_out.weight is None else weight * held_out.weight)
-
-
-def _expert_shifts(
-    log_odds: FloatArray, right: FloatArray, weight: FloatArray, expert: IntArray, n_experts: int
-) -> FloatArray:
-    """Return u_j, (J,), by one step of empirical Bayes: sums of residuals, shrunk toward 0 by their own spread.
-
-    With S_j the sum of the residuals of expert j and V_j their variance, E[S_j^2] = V_j + V_j^2 tau^2.
-    """
-    p = sigmoid(log_odds)
-    total = np.bincount(expert, weight * (right - p), minlength=n_experts)
-    variance = np.bincount(expert, weight * p * (1 - p), minlength=n_experts)
-    tau2 = max(float((total**2 - variance).sum() / max((variance**2).sum(), 1e-12)), 0.0)
-    return np.clip(total * tau2 / (1 + variance * tau2), -1.0, 1.0)
 
 
 def _log_odds(proba: FloatArray) -> FloatArray:

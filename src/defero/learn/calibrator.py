@@ -1,35 +1,22 @@
-"""Calibrator: from `Scores` to calibrated `Scores`, of the model and of every expert."""
+"""Calibrator: from `Scores` to calibrated `Scores`, of the model and of every expert, by held-out cases."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.calibration.choice import (
-    FEWEST_ANSWERS,
-    FEWEST_LABELS,
-    NewcomersMap,
-    choose_maps,
-    with_newcomer,
-)
-from defero.calibration.isotonic import fit_isotonic
-from defero.calibration.maps import AnyMaps, ExpertMaps, Method, Untouched
-from defero.calibration.platt import fit_platt
-from defero.calibration.temperature import (
-    apply_temperature,
-    choose_temperature,
-    fit_temperature,
-    largest_class_pays,
-)
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, index_numbers, one_of, true_or_false
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, index_numbers, one_of, true_or_false
 from defero.core.codec import Share, Within
 from defero.core.errors import InputError
 from defero.core.scores import Link, Scores, logit, row_max
-from defero.core.wording import join_names
+from defero.core.wording import count_of
+from defero.learn.logistic import expert_shifts, fit_logistic
+from defero.learn.temperature import apply_temperature, fit_temperature
 
+Method = Literal["auto", "none"]
 PRIOR_ANSWERS = 10.0
 """Weight of the average expert in an expert's accuracy, as a number of answers."""
 MOST_MIXED = 1.0 - 1e-6
@@ -111,29 +98,101 @@ def _succession(right: float, total: float) -> float:
 
 PRIOR_ITEMS = 10.0
 """Weight of the prior belief that the model is calibrated, as a number of items."""
-_FITS = {"auto": choose_maps, "platt": fit_platt, "isotonic": fit_isotonic}
+MOST_LOG_ODDS = 7.0
+"""Probabilities beyond 0.999 are taken as that where they are mapped."""
+_GUESS, _STRENGTH = np.array([0.0, 1.0]), np.array([10.0, 20.0])
+"""How firmly the map stays the identity where few answers speak: in units of one certain coin toss each."""
 
-_WORDS = {
-    "platt": "Platt's map for {}",
-    "isotonic": "isotonic steps for {}",
-    "none": "{} not corrected",
-}
+
+@dataclass(frozen=True, eq=False)
+class ExpertMap:
+    """From each expert's raw score to the log-odds that they are right: one line for all, and each one's shift.
+
+    Attributes
+    ----------
+    link : "logit", "log" or "weight"
+        Of the raw scores.
+    line : (2,)
+        a and b of logit P = a + b logit p + u_j.
+    shift : (J,)
+        u_j, shrunk toward 0.
+
+    Examples
+    --------
+    >>> ExpertMap.identity("logit", 1).logits(np.array([[2.0]])).tolist()
+    [[2.0]]
+    """
+
+    link: Link
+    line: FloatArray
+    shift: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.line.shape != (2,) or self.shift.ndim != 1:
+            raise InputError("must be two numbers, and shift one for each expert.", argument="line")
+        object.__setattr__(self, "line", frozen(self.line))
+        object.__setattr__(self, "shift", frozen(self.shift))
+
+    @classmethod
+    def identity(cls, link: Link, n_experts: int) -> "ExpertMap":
+        """Return the map that changes nothing."""
+        return cls(link, _GUESS, np.zeros(n_experts))
+
+    @classmethod
+    def fit(cls, raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link) -> "ExpertMap":
+        """Fit on recorded answers: raw scores, was expert j right, did they answer; (n, J) each."""
+        rows, experts = np.nonzero(observed)
+        if not len(rows):
+            return cls.identity(link, raw.shape[1])
+        z = np.clip(_log_odds(raw[rows, experts], link), -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        columns, right = np.column_stack([np.ones(len(z)), z]), correct[rows, experts].astype(np.float64)
+        line = fit_logistic(columns, right, guess=_GUESS, strength=_STRENGTH)
+        line[1] = max(line[1], 0.0)  # no item changes its rank
+        shift = expert_shifts(columns @ line, right, np.ones(len(z)), experts, raw.shape[1])
+        return cls(link, line, shift)
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return len(self.shift)
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is changed."""
+        return bool((self.line != _GUESS).any() or self.shift.any())
+
+    def logits(self, raw: FloatArray) -> FloatArray:
+        """Return the calibrated log-odds, (n, J)."""
+        log_odds = _log_odds(raw, self.link)
+        return log_odds if not self.changes else self.line[0] + self.line[1] * log_odds + self.shift
+
+    def take(self, experts: Sequence[int]) -> "ExpertMap":
+        """Return the map of some experts, in this order."""
+        return replace(self, shift=self.shift[list(experts)])
+
+    def with_newcomer(self) -> "ExpertMap":
+        """Return the map with one more expert at the end, who is shifted by nothing."""
+        return replace(self, shift=np.append(self.shift, 0.0))
+
+
+def _log_odds(raw: FloatArray, link: Link) -> FloatArray:
+    """Return the log-odds that raw scores stand for."""
+    return raw if link == "logit" else logit(np.exp(np.minimum(raw, 0.0)))
 
 
 @dataclass(frozen=True)
 class Calibrator:
-    """A temperature for the model's classes, and a map for each expert.
+    """A temperature for the model's classes, and a map for the experts.
 
     Attributes
     ----------
     temperature : float
         Class probabilities become softmax(log p / temperature).
-    experts : ExpertMaps
-        How each expert's raw score becomes the probability that they are right; `experts.methods` names the methods.
+    experts : ExpertMap
     n_labels : int, optional
         How many items it was fitted on.
-    n_answers : J ints, optional
-        How many answers of each expert.
+    n_answers : int, optional
+        How many answers.
     keeps_model : bool
         Leave `model_proba` as it is, instead of the largest calibrated class probability. These differ for
         one-vs-all, where it is the largest sigmoid.
@@ -144,33 +203,28 @@ class Calibrator:
     --------
     Everybody claims 0.95 and is right in three of four cases:
 
-    >>> import numpy as np
     >>> scores = Scores.from_probabilities([[0.95, 0.05]] * 400, [[0.95]] * 400)
     >>> right = np.arange(400) % 4 > 0
     >>> calibrator = Calibrator.fit(scores, np.where(right, 0, 1), right[:, None], np.ones((400, 1)))
     >>> calibrated = calibrator.apply(scores)
     >>> calibrated.model_proba[:1].round(2).tolist(), calibrated.expert_proba[:1].round(2).tolist()
-    ([0.75], [[0.75]])
-    >>> for sentence in calibrator.describe(["ann"]):
+    ([0.75], [[0.76]])
+    >>> for sentence in calibrator.describe():
     ...     print(sentence)
     Looked at 400 cases. The model: its class probabilities get temperature 2.62 (it claimed too much).
-    Experts: Platt's map for ann; 400 answers.
+    Experts: one map for all and a shift of each, by 400 answers.
     """
 
     temperature: float
-    experts: AnyMaps
+    experts: ExpertMap
     n_labels: int | None = None
-    n_answers: tuple[Annotated[int, Within(0)], ...] | None = None
+    n_answers: Annotated[int, Within(0)] | None = None
     keeps_model: bool = False
     accuracy: HeldOutAccuracy | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise InputError(f"must be positive and finite, got {self.temperature}.", argument="temperature")
-        if self.n_answers is not None and len(self.n_answers) != self.experts.n_experts:
-            raise InputError(
-                f"must be {self.experts.n_experts} numbers, got {len(self.n_answers)}.", argument="n_answers"
-            )
         if self.accuracy is not None and len(self.accuracy.experts) != self.experts.n_experts:
             raise InputError(
                 f"must be of {self.experts.n_experts} experts, got {len(self.accuracy.experts)}.", argument="accuracy"
@@ -189,28 +243,22 @@ class Calibrator:
             The class number of each label.
         correct, observed : (n, J) bool
             Was expert j right on item i; did they answer at all?
-        method : "auto", "platt", "isotonic" or "none"
-            For the experts. "auto" changes only what is miscalibrated (see `choose_maps`), of the model too. "platt"
-            and "isotonic" also give the classes a temperature; "none" changes nothing.
+        method : "auto" or "none"
+            "none" changes nothing.
         """
         one_of("method", method, get_args(Method))
         shape = scores.expert_raw.shape
         labels = index_numbers("label_idx", label_idx, below=scores.n_classes, n_items=len(scores))
-        right, answered = (
-            true_or_false("correct", correct, shape=shape),
-            true_or_false("observed", observed, shape=shape),
-        )
-        fit_classes = {"auto": choose_temperature, "none": _one}.get(method, fit_temperature)
-        temperature = fit_classes(scores.class_proba, labels, prior=PRIOR_ITEMS)
-        return cls(
-            experts=_fit_experts(scores.expert_raw, right, answered, link=scores.link, method=method),
-            temperature=temperature,
-            keeps_model=method == "none"
-            or (method == "auto" and temperature == 1.0 and not largest_class_pays(scores, labels)),
-            n_labels=len(labels),
-            n_answers=tuple(answered.sum(axis=0).tolist()),
-            accuracy=HeldOutAccuracy.fit(scores, labels, right, answered),
-        )
+        right = true_or_false("correct", correct, shape=shape)
+        answered = true_or_false("observed", observed, shape=shape)
+        n_answers, accuracy = int(answered.sum()), HeldOutAccuracy.fit(scores, labels, right, answered)
+        if method == "none":
+            return cls(
+                1.0, ExpertMap.identity(scores.link, scores.n_experts), len(labels), n_answers, True, accuracy=accuracy
+            )
+        temperature = fit_temperature(scores.class_proba, labels, prior=PRIOR_ITEMS)
+        experts = ExpertMap.fit(scores.expert_raw, right, answered, link=scores.link)
+        return cls(temperature, experts, len(labels), n_answers, accuracy=accuracy)
 
     def apply(self, scores: Scores) -> Scores:
         """Return calibrated scores. No class and, within one expert, no item changes its rank.
@@ -229,32 +277,25 @@ class Calibrator:
 
     def take(self, experts: Sequence[int]) -> "Calibrator":
         """Return the calibrator of some experts, in this order; the model's part is as it was."""
-        chosen = tuple(experts)
-        counts = None if self.n_answers is None else tuple(self.n_answers[j] for j in chosen)
-        accuracy = None if self.accuracy is None else self.accuracy.take(chosen)
-        return replace(self, experts=self.experts.take(chosen), n_answers=counts, accuracy=accuracy)
+        accuracy = None if self.accuracy is None else self.accuracy.take(tuple(experts))
+        return replace(self, experts=self.experts.take(experts), accuracy=accuracy)
 
-    def with_newcomer(self, newcomer: NewcomersMap = "typical") -> "Calibrator":
-        """Return the calibrator with one more expert at the end, of whom no held-out answer is known.
-
-        >>> from defero.calibration.platt import PlattMaps
-        >>> calibrator = Calibrator(1.5, PlattMaps("logit", (0.5,), (1.0,), (0.8, 0.1)), 30, (30,))
-        >>> calibrator.with_newcomer().experts.slope, calibrator.with_newcomer("identity").experts.methods
-        ((0.5, 0.8), ('platt', 'none'))
-        """
-        counts = None if self.n_answers is None else (*self.n_answers, 0)
+    def with_newcomer(self) -> "Calibrator":
+        """Return the calibrator with one more expert at the end, of whom no held-out answer is known."""
         accuracy = None if self.accuracy is None else self.accuracy.with_newcomer()
-        return replace(self, experts=with_newcomer(self.experts, newcomer), n_answers=counts, accuracy=accuracy)
+        return replace(self, experts=self.experts.with_newcomer(), accuracy=accuracy)
 
-    def describe(self, expert_names: ArrayLike | None = None) -> list[str]:
-        """Return sentences on what was done to the model and to the experts; without names experts are numbered."""
-        given = range(self.experts.n_experts) if expert_names is None else np.asarray(expert_names).tolist()
-        names = [f"expert {one}" if isinstance(one, int) else str(one) for one in given]
-        if len(names) != self.experts.n_experts:
-            raise InputError(f"must be {self.experts.n_experts} names, got {len(names)}.", argument="expert_names")
-        return calibration_sentences(
-            self.temperature, self.experts.methods, names, n_labels=self.n_labels, n_answers=self.n_answers
-        )
+    def describe(self) -> list[str]:
+        """Return sentences on what was done to the model and to the experts."""
+        begin = "" if self.n_labels is None else f"Looked at {count_of(self.n_labels, 'case')}. "
+        why = "it claimed too much" if self.temperature > 1 else "it claimed too little"
+        model = f"its class probabilities get temperature {self.temperature:.2f} ({why})"
+        sentences = [f"{begin}The model: {'not corrected' if self.temperature == 1 else model}."]
+        if self.experts.n_experts:
+            by = "" if self.n_answers is None else f", by {count_of(self.n_answers, 'answer')}"
+            one_map = "one map for all and a shift of each" if self.experts.changes else "not corrected"
+            sentences.append(f"Experts: {one_map}{by}.")
+        return sentences
 
     def _check(self, scores: Scores) -> None:
         if scores.n_experts != self.experts.n_experts:
@@ -268,72 +309,3 @@ class Calibrator:
                 "pass the scores as the model gives them, not calibrated ones.",
                 argument="scores",
             )
-
-
-def _fit_experts(
-    expert_raw: FloatArray, correct: BoolArray, observed: BoolArray, *, link: Link, method: Method
-) -> ExpertMaps:
-    """Return the maps of a method; the identity where nobody answered anything."""
-    if method == "none" or (method != "platt" and not observed.any()):
-        return Untouched(link, expert_raw.shape[1])
-    return _FITS[method](expert_raw, correct, observed, link=link)
-
-
-def _one(class_proba: FloatArray, label_idx: ArrayLike, *, prior: float) -> float:
-    return 1.0
-
-
-def calibration_sentences(
-    temperature: float,
-    methods: Sequence[str],
-    expert_names: Sequence[str],
-    *,
-    n_labels: int | None,
-    n_answers: Sequence[int] | None,
-) -> list[str]:
-    """Return one sentence on the model and, with experts, one on them.
-
-    Parameters
-    ----------
-    temperature : float
-    methods, expert_names : J each
-    n_labels : int, optional
-    n_answers : J ints, optional
-
-    >>> calibration_sentences(1.0, ["platt", "none"], ["ann", "bob"], n_labels=90, n_answers=[90, 40])
-    ['Looked at 90 cases. The model: not corrected.',
-     "Experts: Platt's map for ann; bob not corrected; 40 to 90 answers each."]
-    >>> calibration_sentences(1.0, ["none"], ["ann"], n_labels=9, n_answers=[5])
-    ['Looked at 9 cases, too few to judge by. The model: not corrected.',
-     'Experts: ann not corrected, as there are too few answers to judge by; 5 answers.']
-    """
-    begin = "" if n_labels is None else f"Looked at {n_labels} cases. "
-    if n_labels is not None and n_labels < FEWEST_LABELS and temperature == 1:
-        begin = f"Looked at {n_labels} cases, too few to judge by. "
-    why = "it claimed too much" if temperature > 1 else "it claimed too little"
-    model = (
-        "not corrected" if temperature == 1 else f"its class probabilities get temperature {temperature:.2f} ({why})"
-    )
-    sentences = [f"{begin}The model: {model}."]
-    if expert_names:
-        parts = [_part(method, methods, expert_names) for method in _WORDS if method in methods]
-        if n_answers is not None:
-            if sum(n_answers) < FEWEST_ANSWERS and set(methods) == {"none"}:
-                parts[-1] += ", as there are too few answers to judge by"
-            parts.append(_range(n_answers))
-        sentences.append(f"Experts: {'; '.join(parts)}.")
-    return sentences
-
-
-def _part(method: str, methods: Sequence[str], expert_names: Sequence[str]) -> str:
-    who = [name for name, one in zip(expert_names, methods, strict=True) if one == method]
-    if len(who) == len(methods) > 1:
-        return _WORDS[method].format(f"all {len(who)}")
-    return _WORDS[method].format(join_names(who))
-
-
-def _range(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
-    if low == high:
-        return f"{low} answers each" if len(counts) > 1 else f"{low} answers"
-    return f"{low} to {high} answers each"
