@@ -128,13 +128,6 @@ def fit(
             "says nothing about what an error costs."
         ),
     ] = "auto",
-    heads: Annotated[
-        str,
-        typer.Option(
-            help="separate: each expert is learned from their own answers (by trees: with 150 or more). shrunk: those "
-            "with few are shrunk toward the average expert. auto: shrunk if half of the experts gave fewer than 200."
-        ),
-    ] = "auto",
     min_answers: Annotated[
         int, typer.Option(help="An expert with fewer training answers is not asked alone.", min=1)
     ] = 5,
@@ -200,7 +193,7 @@ def fit(
         fit_pool(table, out, groups=group, model=net, fees=opt.fees_of(fee, fees), blank=blank or (), **pool)
         return
     deep = {"max_epochs": epochs, **{name: given[name] for name in _OF_DEEP_NETS}}
-    choices: dict[str, Any] = {"net": net, "loss": loss, "heads": heads, "min_answers": min_answers}
+    choices: dict[str, Any] = {"net": net, "loss": loss, "min_answers": min_answers}
     choices |= {"answer_weights": answer_weights, "alpha": alpha, "target": target, "recipe": _recipe(deep)}
     choices |= {"checkpoints": None if checkpoints is None else str(checkpoints)}
     only_deep = [*(name for name, value in deep.items() if value is not None), *(["onnx"] if onnx else [])]

@@ -106,7 +106,6 @@ def with_skill(
     directions = Directions.fit(data.features)
     answers = SkillAnswers(
         directions.of(data.features),
-        directions.groups(data.features),
         class_proba,
         data.label_idx,
         data.item_idx,
@@ -243,7 +242,6 @@ def population_of(
     even = np.full((len(items), data.n_classes), 1.0 / data.n_classes)
     answers = SkillAnswers(
         directions.of(read),
-        directions.groups(read),
         even,
         label_idx,
         place,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.labels import MISSING
 from defero.core.law import Evidence, Law, uniform_errors
 from defero.core.splits import sample_rows
 from defero.learn.logistic import Gain, gain_of_asking
@@ -206,41 +207,36 @@ FEWEST_IN_COMMON = 20
 """Items that two experts must share before one can be found to be a copy of the other."""
 MOST_PAIRS = 400
 """Experts up to so many are compared pair by pair; of more, those with the most answers."""
-_SURE = 4.0
-"""Standard errors by which the agreement of a pair must lie above what their skill explains."""
-COPY_AGREES = 0.98
+FEWEST_ERRORS = 5
+"""Items among these on which one of the two was wrong."""
+COPY_AGREES = 0.9
+"""The share of these on which they said the same."""
 
 
 def find_copies(known: KnownAnswers, n_experts: int) -> IntArray | None:
     """Return a number for each expert, (J,), the same for those who answer as one; None where everybody is alone.
 
-    A pair with 20 items or more in common is taken for one where they agree on at least 98 % of these, and on more
-    than their skill explains by four standard errors: of two people who are nearly always right that is never so.
+    A pair with 20 items or more in common is taken for one where, on the items that one of them got wrong, they said
+    the same on at least 90 %. People of one school share many mistakes, but not nearly all of them.
     """
     counts = np.bincount(known.expert_idx, minlength=n_experts)
     some = np.sort(np.argsort(-counts, kind="stable")[:MOST_PAIRS])
     some = some[counts[some] >= FEWEST_IN_COMMON]
     if len(some) < 2:
         return None
-    n_items = len(known.label_idx)
-    said = np.full((n_items, len(some)), -1)
-    right = np.zeros((n_items, len(some)))
     place = np.full(n_experts, -1)
     place[some] = np.arange(len(some))
     inside = np.flatnonzero(place[known.expert_idx] >= 0)
-    of_label = known.right[inside, known.label_idx[known.item_idx[inside]] if known.right.shape[1] > 1 else 0]
+    said = np.full((len(known.label_idx), len(some)), MISSING)
     said[known.item_idx[inside], place[known.expert_idx[inside]]] = known.codes[inside]
-    right[known.item_idx[inside], place[known.expert_idx[inside]]] = of_label
+    wrong = (said != MISSING) & (said != known.label_idx[:, None])
     copy_of = np.arange(n_experts)
     for a in range(len(some)):
-        both = (said[:, a, None] >= 0) & (said[:, a + 1 :] >= 0)
-        shared = both.sum(axis=0)
-        agreed = ((said[:, a, None] == said[:, a + 1 :]) & both).sum(axis=0)
-        p, q = right[:, a, None], right[:, a + 1 :]
-        expected = np.where(both, p * q + (1 - p) * (1 - q), 0.0)
-        spread = np.sqrt((expected * (1 - expected) * both).sum(axis=0))
-        near = (agreed >= COPY_AGREES * shared) & (shared >= FEWEST_IN_COMMON)
-        sure = agreed - expected.sum(axis=0) > _SURE * np.maximum(spread, 1.0)
-        for b in np.flatnonzero(near & sure) + a + 1:
+        both = (said[:, a, None] != MISSING) & (said[:, a + 1 :] != MISSING)
+        erred = both & (wrong[:, a, None] | wrong[:, a + 1 :])
+        n_erred = erred.sum(axis=0)
+        alike = (erred & (said[:, a, None] == said[:, a + 1 :])).sum(axis=0)
+        found = (both.sum(axis=0) >= FEWEST_IN_COMMON) & (n_erred >= FEWEST_ERRORS) & (alike >= COPY_AGREES * n_erred)
+        for b in np.flatnonzero(found) + a + 1:
             copy_of[some[b]] = copy_of[some[a]]
     return copy_of if (copy_of != np.arange(n_experts)).any() else None

@@ -20,23 +20,22 @@ from defero.core.scores import logit, sigmoid
 from defero.learn.boost import Bins, TreeSize
 from defero.learn.forest import Forest, join_forests
 from defero.learn.heads import Heads, fit_head, fit_heads
-from defero.learn.prior import HeadPrior, category_groups, fit_prior, scaling
+from defero.learn.prior import HeadPrior, fit_prior, scaling
 from defero.learn.tree_columns import TreeColumns
 
 MOST_LOG_ODDS = 7.0
 """A model surer than 0.999 is taken at that: one rash posterior must not carry an expert away."""
 MOST_CLASSES = 32
 """With more classes nobody has a skill of their own in each: how likely the model finds the class is all that tells."""
-MOST_FEATURES = 32
-"""Up to this many features are read as they are; of more, the main directions."""
 DIRECTIONS = 12
+"""Up to this many features are read as they are; of more, so many main directions."""
 _MOST_ROWS = 5_000
 _ENOUGH_FOR_POPULATION = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """What the experts' skill reads of an item's own features: up to 32 as they are, else 12 main directions.
+    """What the experts' skill reads of an item's own features: up to 12 as they are, else 12 main directions.
 
     Attributes
     ----------
@@ -67,16 +66,13 @@ class Directions:
         """Learn them from the features (n, d) of past items."""
         rows = features[:: max(1, len(features) // _MOST_ROWS)]
         center, scale = scaling(rows)
-        axes = None if features.shape[1] <= MOST_FEATURES else _main_directions((rows - center) / scale)
+        axes = None if features.shape[1] <= DIRECTIONS else _main_directions((rows - center) / scale)
         return cls(center, scale, axes)
 
     def of(self, features: FloatArray) -> FloatArray:
         """Return what is read of n items, (n, r)."""
         return features if self.axes is None else ((features - self.center) / self.scale) @ self.axes
 
-    def groups(self, features: FloatArray) -> IntArray:
-        """Return which of them share one spread of the experts, (r,): columns of one category do, and directions."""
-        return category_groups(features) if self.axes is None else np.zeros(self.axes.shape[1], np.int64)
 
 
 def _main_directions(standard: FloatArray) -> FloatArray:
@@ -258,14 +254,13 @@ def class_columns(n_classes: int) -> IntArray:
     return np.array([1]) if n_classes == 2 else np.arange(n_classes)
 
 
-def groups_with_class(groups: IntArray, *, n_classes: int) -> IntArray:
-    """Return which columns of `with_class` share one spread: the constants of the classes do.
+def blocks(n_inputs: int, *, n_classes: int) -> IntArray:
+    """Return which columns of `with_class` share one spread of the experts: all features do, and all classes.
 
-    >>> groups_with_class(np.array([0, 1, 1]), n_classes=3).tolist()
-    [0, 1, 1, 2, 2, 2, 3]
+    >>> blocks(3, n_classes=3).tolist()
+    [0, 0, 0, 1, 1, 1, 2]
     """
-    after = int(groups.max(initial=-1)) + 1
-    return np.concatenate([groups, np.full(len(class_columns(n_classes)), after), [after + 1]]).astype(np.int64)
+    return np.repeat([0, 1, 2], [n_inputs, len(class_columns(n_classes)), 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +271,6 @@ class SkillAnswers:
     ----------
     inputs : (n, r)
         What `Directions` shows of the items.
-    groups : (r,) int
     class_proba : (n, K)
         Out of fold: on its own training rows a model is surer than elsewhere.
     label_idx : (n,)
@@ -287,7 +281,6 @@ class SkillAnswers:
     """
 
     inputs: FloatArray
-    groups: IntArray
     class_proba: FloatArray
     label_idx: IntArray
     item_idx: IntArray
@@ -306,7 +299,7 @@ class SkillAnswers:
         """Return the population of the experts, learned from at most 20,000 of these answers."""
         some = chosen[:: max(1, len(chosen) // _ENOUGH_FOR_POPULATION)]
         answers = self.item_idx[some], self.expert_idx[some], self.right[some]
-        groups = groups_with_class(self.groups, n_classes=self.class_proba.shape[1])
+        groups = blocks(self.inputs.shape[1], n_classes=self.class_proba.shape[1])
         return fit_prior(self._phi, *answers, groups=groups, n_experts=self.n_experts, weight=self._weight(some))
 
     @cached_property

@@ -114,7 +114,6 @@ class Study(Preformatted, TeamAtWork):
         net: str = "auto",
         *,
         loss: str = "auto",
-        heads: str = "auto",
         min_answers: int = 5,
         answer_weights: str | None = None,
         alpha: float = ALPHA,
@@ -128,7 +127,7 @@ class Study(Preformatted, TeamAtWork):
 
         Parameters
         ----------
-        net, loss, heads, min_answers, answer_weights
+        net, loss, min_answers, answer_weights
             As in `DeferralClassifier`. "auto": what the docs advise.
         alpha : float
             How often a panel may break its promise.
@@ -149,7 +148,6 @@ class Study(Preformatted, TeamAtWork):
         choices = FitChoices(
             net=net,
             loss=loss,
-            heads=heads,
             min_answers=min_answers,
             answer_weights=answer_weights,
             alpha=alpha,
@@ -217,7 +215,7 @@ class Study(Preformatted, TeamAtWork):
         """Return what `fit` did: the parts, the classes, the features, the network, the calibration."""
         cases, team, choices = self._own_cases("describe"), self._ready(), self._own_choices("describe")
         classes = join_names(f"{name} ({count})" for name, count in class_counts(cases.table).items())
-        calibration = [] if team.calibrator is None else team.calibrator.describe(team.expert_names)
+        calibration = [] if team.calibrator is None else team.calibrator.describe()
         features = self._features()
         more = len(features) - most_features
         return [
@@ -238,7 +236,7 @@ class Study(Preformatted, TeamAtWork):
             "rows": dict(zip(PARTS, map(len, self.parts), strict=True)),
             "features": self._features(),
             **choices.outcome(team),
-            "calibration": [] if team.calibrator is None else team.calibrator.describe(team.expert_names),
+            "calibration": [] if team.calibrator is None else team.calibrator.describe(),
             "answering": None if facts.answering is None else asdict(facts.answering),
             "shared_errors": None if facts.shared_errors is None else asdict(facts.shared_errors),
             "notes": list(self.notes),

@@ -240,7 +240,7 @@ def learn_heads(data: PoolData) -> list[Part]:
         right.astype(np.bool_),
         n_experts=data.n_members,
         weight=weight,
-        groups=directions.groups(data.features),
+        groups=np.zeros(phi.shape[1], dtype=np.int64),
     )
     return [HeadsPart(directions, heads, target_range)]
 

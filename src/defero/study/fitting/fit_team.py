@@ -6,7 +6,7 @@ given at random, are looked for in every part of the table, where no model is ju
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -123,7 +123,6 @@ def _train(
     estimator = DeferralClassifier(
         choices.net,
         loss=choices.loss,
-        heads=cast(Literal["auto", "shrunk", "separate"], choices.heads),
         min_answers=choices.min_answers,
         answer_weights=choices.weights,
         text=list(cases.spec.text) or None,

@@ -89,6 +89,6 @@ def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Pr
         made=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         versions=library_versions(),
         settings=evaluation.team.facts.settings(),
-        calibration=() if calibrator is None else tuple(calibrator.describe(evaluation.team.expert_names)),
+        calibration=() if calibrator is None else tuple(calibrator.describe()),
         answering=() if answering is None else tuple(one.message(spell) for one in answering.sentences),
     )
