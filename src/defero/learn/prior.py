@@ -120,8 +120,8 @@ def scaling(phi: FloatArray) -> tuple[FloatArray, FloatArray]:
     return centre, np.where(still, 1.0, scale)
 
 
-USUAL_SPREAD = 0.5
-"""How far experts are expected to differ before any answer is seen: in their constant, and in all features together."""
+USUAL_SPREAD, USUAL_OF_FEATURES = 0.5, 0.2
+"""How far experts are expected to differ before any answer is seen: in their constant, and in features together."""
 BELIEF = 0.5
 """As many experts' worth does that expectation count, and that a feature's spread is like that of the others."""
 MOST_SPREAD = 3.0
@@ -154,6 +154,7 @@ def fit_prior(
     n_experts: int,
     weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    usual: ArrayLike | None = None,
 ) -> HeadPrior:
     """Learn the population of heads from m answers of J experts.
 
@@ -201,25 +202,35 @@ def fit_prior(
     centre, scale = scaling(matrix)
     design = np.column_stack([np.ones(len(matrix)), (matrix - centre) / scale])
     grouped = ExpertLogLoss.of(design, items, experts, right, n_experts=n_experts, weight=counts_as)
-    fit = _settle(grouped, np.concatenate([np.zeros(1, np.int64), together + 1]))  # the constant's spread is its own
+    shared = np.concatenate([np.zeros(1, np.int64), together + 1])  # the constant's spread is its own
+    expected = usual_spread(together) if usual is None else np.asarray(usual, dtype=np.float64)
+    fit = _settle(grouped, shared, np.concatenate([[USUAL_SPREAD**2], expected**2]))
     return HeadPrior(centre, scale, fit.mean, np.sqrt(fit.spread2), fit.mean_covariance)
 
 
-def _settle(answers: ExpertLogLoss, shared: IntArray) -> _Fit:
+def usual_spread(groups: IntArray) -> FloatArray:
+    """Return how far experts are expected to differ in each feature, (d,): the features of a group share one spread.
+
+    >>> usual_spread(np.array([0, 0, 0, 0, 1])).tolist()
+    [0.1, 0.1, 0.1, 0.1, 0.2]
+    """
+    return np.asarray(USUAL_OF_FEATURES / np.sqrt(np.bincount(groups)[groups]))
+
+
+def _settle(answers: ExpertLogLoss, shared: IntArray, usual: FloatArray) -> _Fit:
     """Take a Newton step towards the mode and set the variances right, by turns, until mean and spread stay."""
     heard, loss = np.flatnonzero(answers.counts), answers.padded()
-    fit = _newton(loss, heard, _start(answers, heard))
+    fit = _newton(loss, heard, _start(answers, heard, usual))
     for _ in range(_MAX_ROUNDS):
-        before, fit = fit, _newton(loss, heard, _set_variances(fit, shared))
+        before, fit = fit, _newton(loss, heard, _set_variances(fit, shared, usual))
         change = np.sqrt(fit.spread2) - np.sqrt(before.spread2), fit.mean - before.mean
         if np.abs(change).max() < _SMALL_CHANGE:
             break
     return fit
 
 
-def _start(answers: ExpertLogLoss, heard: IntArray) -> _Fit:
+def _start(answers: ExpertLogLoss, heard: IntArray, usual: FloatArray) -> _Fit:
     d = answers.phi.shape[1]
-    usual = _usual_variance(d)
     room2 = np.full(d, 1.0 / max(d - 1, 1))
     room2[0] = CONSTANT_ROOM**2
     mean = np.zeros(d)
@@ -227,12 +238,6 @@ def _start(answers: ExpertLogLoss, heard: IntArray) -> _Fit:
     mean[0] = np.log((float(answers.weight @ answers.right) + 1.0) / (wrong + 1.0))
     nobody = np.zeros((len(heard), d))
     return _Fit(mean, nobody, nobody, usual, room2, np.diag(room2), np.ones_like(nobody))
-
-
-def _usual_variance(d: int) -> FloatArray:
-    usual = np.full(d, USUAL_SPREAD**2 / max(d - 1, 1))
-    usual[0] = USUAL_SPREAD**2
-    return usual
 
 
 def _newton(answers: LogLoss, heard: IntArray, fit: _Fit) -> _Fit:
@@ -285,17 +290,13 @@ def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     return (matrices @ vectors[:, :, None])[:, :, 0]
 
 
-def _set_variances(fit: _Fit, shared: IntArray) -> _Fit:
+def _set_variances(fit: _Fit, shared: IntArray, usual: FloatArray) -> _Fit:
     """Return the fit with the spread and the room that explain its mean and effects best."""
     d = len(fit.mean)
-    usual = _usual_variance(d)
-    towards = usual.copy()
-    if d > 1:
-        towards[1:] = (fit.spread2[1:].sum() + usual[1]) / d
     # How many experts' worth the answers say of each feature; rounding may leave less than nothing.
     determined = np.maximum((1.0 - fit.away_variance).sum(axis=0), 0.0)
     squares = fit.spread2 * ((fit.away + fit.away_skew) ** 2).sum(axis=0)
-    together = np.bincount(shared, squares + BELIEF * towards) / np.bincount(shared, determined + BELIEF)
+    together = np.bincount(shared, squares + BELIEF * usual) / np.bincount(shared, determined + BELIEF)
     spread2 = np.minimum(together[shared], MOST_SPREAD**2)
     room2 = fit.room2.copy()
     if d > 1:

@@ -20,7 +20,7 @@ from defero.core.scores import logit, sigmoid
 from defero.learn.boost import Bins, TreeSize
 from defero.learn.forest import Forest, join_forests
 from defero.learn.heads import Heads, fit_head, fit_heads
-from defero.learn.prior import HeadPrior, fit_prior, scaling
+from defero.learn.prior import HeadPrior, fit_prior, scaling, usual_spread
 from defero.learn.tree_columns import TreeColumns
 
 MOST_LOG_ODDS = 7.0
@@ -29,6 +29,8 @@ MOST_CLASSES = 32
 """With more classes nobody has a skill of their own in each: how likely the model finds the class is all that tells."""
 DIRECTIONS = 12
 """Up to this many features are read as they are; of more, so many main directions."""
+USUAL_OF_CLASS = 0.4
+"""How far experts are expected to differ in a class, as log-odds, before any answer is seen."""
 _MOST_ROWS = 5_000
 _ENOUGH_FOR_POPULATION = 20_000
 
@@ -72,7 +74,6 @@ class Directions:
     def of(self, features: FloatArray) -> FloatArray:
         """Return what is read of n items, (n, r)."""
         return features if self.axes is None else ((features - self.center) / self.scale) @ self.axes
-
 
 
 def _main_directions(standard: FloatArray) -> FloatArray:
@@ -300,7 +301,10 @@ class SkillAnswers:
         some = chosen[:: max(1, len(chosen) // _ENOUGH_FOR_POPULATION)]
         answers = self.item_idx[some], self.expert_idx[some], self.right[some]
         groups = blocks(self.inputs.shape[1], n_classes=self.class_proba.shape[1])
-        return fit_prior(self._phi, *answers, groups=groups, n_experts=self.n_experts, weight=self._weight(some))
+        usual = usual_spread(groups)
+        usual[groups == 1] = USUAL_OF_CLASS  # one of them is on
+        weight = self._weight(some)
+        return fit_prior(self._phi, *answers, groups=groups, n_experts=self.n_experts, weight=weight, usual=usual)
 
     @cached_property
     def _phi(self) -> FloatArray:

@@ -280,5 +280,9 @@ def _no_doubt(team: Team, routing: Routing, way: _Options) -> list[str]:
     if not way.uncertainty or routing.any_doubt or not team.expert_names:
         return []
     return [
-        Message("no standard deviations: this model knows none of its experts by their skill; fit with ", Argument("net", "auto"), ".")
+        Message(
+            "no standard deviations: this model knows none of its experts by their skill; fit with ",
+            Argument("net", "auto"),
+            ".",
+        )
     ]
