@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from defero.heads.log_loss import ExpertLogLoss
+from defero.learn.log_loss import ExpertLogLoss
 
 
 def log_loss(counts: list[int], *, n_items: int = 30, d: int = 3) -> ExpertLogLoss:

@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.heads import HeadPrior, Heads, fit_head, fit_heads, fit_prior
-from defero.heads.heads import FULL_FEATURES, modes, root_of
-from defero.heads.log_loss import ExpertLogLoss
+from defero.learn.heads import FULL_FEATURES, Heads, fit_head, fit_heads, modes, root_of
+from defero.learn.log_loss import ExpertLogLoss
+from defero.learn.prior import HeadPrior, fit_prior
 
 
 def plain_prior(d, *, mean=None, spread=1.0, mean_covariance=None):
@@ -158,7 +158,7 @@ def test_logit_sd_is_the_plain_form(seed, n_experts, d):
 def test_items_in_pieces(monkeypatch):
     heads, phi, *_ = a_crowd(0)
     whole = heads.logit_sd(phi)
-    monkeypatch.setattr("defero.heads.heads._PRODUCTS_AT_ONCE", 40)
+    monkeypatch.setattr("defero.learn.heads._PRODUCTS_AT_ONCE", 40)
     np.testing.assert_allclose(heads.logit_sd(phi), whole, rtol=1e-12)
 
 

@@ -1,15 +1,12 @@
-"""Forest: the same numbers as scikit-learn's trees and as a walk node by node; forged arrays are refused."""
+"""Forest: the same numbers as a walk node by node; stages, parts and joins; forged arrays are refused."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import ModelFolderError
-from defero.estimators.boosting import TreeSize, boost, forest_of
-from defero.scorers.forest import Forest, join_forests, mean_forest
+from defero.learn.boost import Bins, TreeSize
+from defero.learn.forest import Forest, join_forests
 
 
 def rows(n, rng):
@@ -18,20 +15,6 @@ def rows(n, rng):
     columns[:, 0], columns[:, 1] = rng.integers(0, 9, n), rng.integers(2, 6, n)
     columns[rng.random(columns.shape) < 0.1] = np.nan
     return columns
-
-
-@settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 4), n_leaves=st.integers(2, 16))
-def test_it_predicts_as_scikit_learn_does(seed, n_classes, n_leaves):
-    rng = np.random.default_rng(seed)
-    train, label_idx = rows(300, rng), rng.integers(0, n_classes, 300)
-    model = HistGradientBoostingClassifier(
-        max_iter=4, max_leaf_nodes=n_leaves, min_samples_leaf=5, categorical_features=[0, 1], early_stopping=False
-    ).fit(train, label_idx)
-    new = rows(200, rng)
-    new[:, 0] = rng.integers(0, 12, 200)  # categories that training did not have count as missing
-    expected = np.asarray(model.decision_function(new)).reshape(200, -1)
-    np.testing.assert_allclose(forest_of(model, train[:5]).predict(new), expected, atol=1e-12)
 
 
 def slow_predict(forest, row):
@@ -53,11 +36,10 @@ def slow_predict(forest, row):
     return raw
 
 
-def grown(seed=0, n_targets=3):
+def grown(seed=0, n_outputs=3):
     rng = np.random.default_rng(seed)
-    columns, target_idx = rows(400, rng), rng.integers(0, n_targets, 400)
-    bags = (np.arange(5),)
-    return boost(columns, target_idx, None, TreeSize(5, 6, 10), n_targets=n_targets, n_categories=2, bags=bags), columns
+    columns, target = rows(400, rng), rng.integers(0, max(n_outputs, 2), 400).astype(float)
+    return Bins(columns, 2).boost(np.arange(400), target, None, TreeSize(5, 6, 10), n_outputs=n_outputs), columns
 
 
 def test_it_predicts_as_a_walk_through_each_tree_does():
@@ -66,23 +48,23 @@ def test_it_predicts_as_a_walk_through_each_tree_does():
     np.testing.assert_allclose(forest.predict(columns[:50]), expected)
 
 
-def test_outputs_are_joined_taken_and_averaged():
+def test_outputs_are_joined_and_taken():
     (one, columns), (other, _) = grown(0), grown(1)
     both = join_forests([one, other])
     np.testing.assert_allclose(both.predict(columns), np.hstack([one.predict(columns), other.predict(columns)]))
     np.testing.assert_allclose(both.take(np.array([4, 0])).predict(columns), both.predict(columns)[:, [4, 0]])
-    mean = (one.predict(columns) + other.predict(columns)) / 2
-    np.testing.assert_allclose(mean_forest([one, other]).predict(columns), mean)
 
 
-def test_a_target_that_never_occurs_is_unlikely_and_one_alone_is_constant():
-    columns = rows(100, np.random.default_rng(0))
-    options = {"n_categories": 2, "bags": (np.arange(5),)}
-    target_idx = np.arange(100) % 2 * 2
-    logits = boost(columns, target_idx, None, TreeSize(3, 4, 5), n_targets=3, **options).predict(columns)
-    assert (logits[:, 1] < logits[:, [0, 2]].min(axis=1)).all()
-    alone = boost(columns, np.ones(100, dtype=int), None, TreeSize(3, 4, 5), n_targets=2, **options).predict(columns)
-    np.testing.assert_allclose(alone, np.log(101 / 1))
+def test_stages_are_what_the_first_trees_say():
+    forest, columns = grown(n_outputs=1)
+    shares = np.array([0.0, 0.1, 0.4, 1.0])
+    stages = forest.stages(columns, shares)
+    np.testing.assert_allclose(stages[0], forest.baseline[0])
+    np.testing.assert_allclose(stages[-1], forest.predict(columns)[:, 0])
+    for place, n_trees in ((1, 1), (2, 2), (3, 5)):  # at least one tree for a share above 0
+        first = forest.first(shares[place])
+        assert len(first.output) == n_trees
+        np.testing.assert_allclose(stages[place], first.predict(columns)[:, 0], atol=1e-12)
 
 
 def test_arrays_give_back_the_same_forest():
@@ -111,17 +93,20 @@ def test_forged_arrays_are_refused(name, spoil):
 
 
 def test_a_column_may_have_more_thresholds_than_two_bytes_can_count():
-    n = 70_000
-    stumps = Forest(
+    n_trees, n_splits = 4_400, 15
+    shape = n_trees, n_splits
+    counting = Forest(  # each leaf counts the thresholds of its tree that are below
         1,
         np.zeros(1),
-        np.zeros(n, np.int64),
-        np.zeros((n, 1), np.int64),
-        np.arange(n, dtype=np.float64)[:, None],
-        np.zeros((n, 1), bool),
-        np.zeros((n, 1, 4), np.uint64),
-        np.zeros((n, 1), bool),
-        np.ones((n, 1), np.uint16),
-        np.tile([0.0, 1.0], (n, 1)),
+        np.zeros(n_trees, np.int64),
+        np.zeros(shape, np.int64),
+        np.arange(n_trees * n_splits, dtype=np.float64).reshape(shape),
+        np.zeros(shape, bool),
+        np.zeros((*shape, 4), np.uint64),
+        np.zeros(shape, bool),
+        np.tile((2 << np.arange(n_splits)) - 1, (n_trees, 1)).astype(np.uint16),
+        np.tile(np.arange(n_splits + 1.0), (n_trees, 1)),
     )
-    assert stumps.predict(np.array([[n + 1.0], [10.5], [-1.0]]))[:, 0].tolist() == [n, 11, 0]
+    n = n_trees * n_splits
+    assert n > 2**16
+    assert counting.predict(np.array([[n + 1.0], [10.5], [-1.0]]))[:, 0].tolist() == [n, 11, 0]

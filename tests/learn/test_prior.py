@@ -8,12 +8,11 @@ from scipy.optimize import minimize
 from scipy.special import roots_hermitenorm
 from sklearn.linear_model import LogisticRegression
 
-from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 from defero.datasets import wedge
-from defero.heads import class_features, fit_head, fit_heads, fit_prior
-from defero.heads.log_loss import ExpertLogLoss
-from defero.heads.prior import MOST_SPREAD, USUAL_SPREAD, _settle, category_groups, scaling
+from defero.learn.heads import fit_head, fit_heads
+from defero.learn.log_loss import ExpertLogLoss
+from defero.learn.prior import MOST_SPREAD, USUAL_SPREAD, _settle, category_groups, fit_prior, scaling, usual_spread
 
 
 def drawn(seed, *, mean, spread, n=1_000, n_experts=200, each=100):
@@ -86,7 +85,8 @@ def test_a_slow_twin_finds_nothing_better():
     """Effects are the mode given the mean, the mean maximises Laplace's evidence, the covariances are those there."""
     phi, item, expert, right, _ = drawn(3, mean=[1.0, 0.5], spread=[0.7, 0.4], n=50, n_experts=4, each=25)
     design = np.column_stack([np.ones(50), phi])
-    fit = _settle(ExpertLogLoss.of(design, item, expert, right, n_experts=4, weight=np.ones(100)), np.arange(2))
+    answers = ExpertLogLoss.of(design, item, expert, right, n_experts=4, weight=np.ones(100))
+    fit = _settle(answers, np.arange(2), np.array([USUAL_SPREAD**2, 0.25]))
     spread = np.sqrt(fit.spread2)
 
     def slow(at):
@@ -121,7 +121,7 @@ def test_a_slow_twin_finds_nothing_better():
 def test_one_expert_says_nothing_of_how_experts_differ():
     phi, item, expert, right, _ = drawn(4, mean=[2.0, 1.0], spread=[0.0, 0.0], n_experts=1, each=1_000)
     heads = fit_heads(phi, item, expert, right, n_experts=2)
-    np.testing.assert_allclose(heads.prior.spread, USUAL_SPREAD, rtol=0.1)
+    np.testing.assert_allclose(heads.prior.spread, [USUAL_SPREAD, *usual_spread(np.zeros(1, int))], rtol=0.1)
     known, unknown = heads.logit_sd(phi).mean(axis=0)
     assert unknown > 4 * known
 
@@ -171,19 +171,6 @@ def test_columns_of_a_category_share_their_spread():
 )
 def test_category_groups(columns, expected):
     assert category_groups(np.array(columns, dtype=float)).tolist() == expected
-
-
-def test_class_features():
-    three = class_features([[0.2, 0.7, 0.1], [1.0, 0.0, 0.0]])
-    logit = np.log(0.7 / 0.3)
-    np.testing.assert_allclose(three[0], [0.2, 0.7, np.log(0.25), logit, np.log(1 / 9), logit])
-    np.testing.assert_allclose(three[1], [1, 0, 7, -7, -7, 7])
-    assert class_features([[1.0]]).shape == (1, 0)
-    assert class_features(np.empty((0, 2))).shape == (0, 3)
-    with pytest.raises(InputError, match="class_proba must have at least one column"):
-        class_features(np.empty((2, 0)))
-    with pytest.raises(InputError, match=r"class_proba must lie in \[0, 1\]"):
-        class_features([[2.0, -1.0]])
 
 
 def test_hundreds_of_experts_with_few_answers():

@@ -10,7 +10,7 @@ from defero import InputError
 from defero.core.codec import pack, unpack
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.training_data import columns_of
-from defero.scorers.trees import TreeColumns
+from defero.learn.tree_columns import TreeColumns, oblique
 
 FRAME = pd.DataFrame({"age": [30.0, None, 50.0, 70.0], "site": ["a", "b", "a", None], "size": [1.0, 2.0, 3.0, 4.0]})
 
@@ -45,3 +45,14 @@ def test_packed_columns_come_back_and_odd_ones_are_refused():
     for name, value in (("scale", 0.0), ("center", np.nan)):
         with pytest.raises(InputError, match="scale"):
             replace(columns, **{name: np.array([value])})
+
+
+@pytest.mark.parametrize(("n_numbers", "n_more"), [(1, 0), (2, 8), (4, 16), (5, 0)])
+def test_two_to_four_numbers_are_looked_at_aslant(n_numbers, n_more):
+    rows = np.random.default_rng(0).normal(size=(30, n_numbers))
+    columns = oblique(TreeColumns.of(n_numbers), rows)
+    assert columns.n_columns == n_numbers + n_more
+    standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    for turn in np.split(columns.rotation, 4, axis=1) if n_more else []:
+        np.testing.assert_allclose(turn.T @ turn, np.eye(n_numbers), atol=1e-12)
+    np.testing.assert_allclose(columns.of_matrix(rows)[:, n_numbers:], standard @ columns.rotation, atol=1e-12)
