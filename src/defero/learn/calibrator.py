@@ -164,7 +164,9 @@ class ExpertMap:
     def logits(self, raw: FloatArray) -> FloatArray:
         """Return the calibrated log-odds, (n, J)."""
         log_odds = _log_odds(raw, self.link)
-        return log_odds if not self.changes else self.line[0] + self.line[1] * log_odds + self.shift
+        if not self.changes:
+            return log_odds
+        return self.line[0] + self.line[1] * np.clip(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS) + self.shift
 
     def take(self, experts: Sequence[int]) -> "ExpertMap":
         """Return the map of some experts, in this order."""
