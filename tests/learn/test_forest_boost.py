@@ -90,10 +90,10 @@ def test_the_order_of_the_rows_does_not_matter():
 def test_several_classes_start_from_their_shares():
     rng = np.random.default_rng(3)
     noise, target = rng.normal(size=(4_000, 2)), rng.choice(3, 4_000, p=[0.9, 0.07, 0.03]).astype(float)
-    size = TreeSize(10, 2, 1_000)
+    size = TreeSize(30, 2, 1_500, l2=0.0)
     forest = Bins(noise, 0).boost(np.arange(4_000), target, None, size, n_outputs=3)
     np.testing.assert_allclose(np.exp(forest.baseline), np.bincount(target.astype(int)) / 4_000, atol=1e-4)
-    assert np.abs(forest.predict(noise) - forest.baseline).max() < 0.2
+    assert np.abs(forest.predict(noise) - forest.baseline).max() < 0.3
 
 
 def test_a_class_that_never_occurs_is_unlikely_and_nothing_adds_nothing():

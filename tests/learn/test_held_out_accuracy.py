@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from defero.calibration.calibrator import Calibrator, HeldOutAccuracy
 from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import Scores
+from defero.learn.calibrator import Calibrator, HeldOutAccuracy
 
 share = st.floats(0.01, 0.99)
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from defero.heads import Heads, Lens, fit_heads, fit_prior
+from defero.scorers.team import TeamScorer
 
 from defero import InputError
 from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
-from defero.heads import Heads, Lens, fit_heads, fit_prior
 from defero.scorers.network import NetworkScorer
-from defero.scorers.team import TeamScorer
 
 N, D, K = 300, 3, 2
 RNG = np.random.default_rng(0)

@@ -8,10 +8,10 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from defero import InputError, Team
-from defero.calibration.after_selection import HeldOut, SelectionMap, fit_selection
-from defero.calibration.sequences import fit_logistic
 from defero.core.codec import pack, unpack
 from defero.core.scores import Scores
+from defero.learn.logistic import Gain, fit_logistic, gain_of_asking
+from defero.learn.selection import HeldOut, SelectionMap, fit_selection
 
 
 def noisy_team(n, rng, *, n_experts=12, noise=1.0, share=1.0, model=0.8, skill=0.75):
@@ -133,3 +133,29 @@ def test_the_map_never_prefers_who_looks_worse():
     team = noisy_team(2_000, rng)
     upside_down = replace(team, correct=rng.random(team.correct.shape) > team.scores.expert_proba)
     assert fit_selection(upside_down).weights[1] == 0
+
+
+def test_all_answers_together_stop_what_is_asked_one_after_the_other():
+    team = noisy_team(400, np.random.default_rng(7), model=0.6)
+    lost = fit_selection(replace(team, several=Gain(-0.1, 0.01, 400.0)))
+    assert (lost.asks, lost.asks_several) == (True, False)
+    assert fit_selection(replace(team, several=Gain(-0.1, 0.01, 99.0))).asks_several  # too few to tell
+    assert fit_selection(replace(team, several=Gain(-0.005, 0.01, 400.0))).asks_several
+
+
+def test_the_gain_has_the_standard_error_of_its_mean_whatever_the_unit_of_the_weights():
+    gain = np.random.default_rng(0).normal(-0.1, 1.0, 200)
+    plain, weighted = gain_of_asking(gain), gain_of_asking(gain, np.full(200, 2.0))
+    assert plain == pytest.approx(weighted)
+    assert plain.standard_error == pytest.approx(gain.std(ddof=1) / np.sqrt(200))
+    for shift in (-0.2, 0.0, 0.2):
+        assert gain_of_asking(gain - gain.mean() + shift).asks == (shift >= 0)
+
+
+def test_some_experts_and_a_newcomer():
+    mapped = fit_selection(noisy_team(300, np.random.default_rng(4)))
+    scores = noisy_team(20, np.random.default_rng(5)).scores
+    some = np.array([3, 0])
+    fewer = Scores.from_probabilities(scores.class_proba, scores.expert_proba[:, some])
+    np.testing.assert_allclose(mapped.take(some).apply(fewer), mapped.apply(scores)[:, some], atol=1e-12)
+    assert mapped.with_newcomer().expert_shift.tolist() == [*mapped.expert_shift.tolist(), 0.0]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from defero.calibration.temperature import apply_temperature, choose_temperature, fit_temperature
 from defero.core.errors import InputError
+from defero.learn.temperature import apply_temperature, fit_temperature
 
 
 def log_loss(class_proba, labels, weight=None):
@@ -125,22 +125,6 @@ def test_a_temperature_is_positive():
         apply_temperature([[0.5, 0.5]], 0.0)
 
 
-def test_an_honest_model_is_left_alone():
-    """Fifty draws of 200 labels: few are touched, and those not far; one that boasts is always cooled."""
-    left, cooled = [], []
-    for seed in range(50):
-        logits, labels = draw_classes(200, seed=seed)
-        left.append(choose_temperature(softmax(logits), labels, prior=10))
-        cooled.append(choose_temperature(softmax(2.5 * logits), labels, prior=10))
-    assert np.mean(np.array(left) == 1) >= 0.85
-    assert min(cooled) > 1.5
-
-
-def test_too_few_labels_leave_the_model_alone():
-    assert choose_temperature([[0.99, 0.01]] * 9, [1] * 9) == 1.0
-    assert choose_temperature(np.empty((0, 2)), []) == 1.0
-
-
 @pytest.mark.parametrize("n_labels", [10, 19])
 def test_a_dozen_labels_cure_a_boast_and_cost_an_honest_model_little(n_labels):
     """Of 200 draws, on 500 new labels: an honest model loses about 0.01 nats on average, one that boasts gains 0.5."""
@@ -149,7 +133,7 @@ def test_a_dozen_labels_cure_a_boast_and_cost_an_honest_model_little(n_labels):
         logits, labels = draw_classes(n_labels + 500, seed=seed)
         for boast, change in ((1.0, lost), (4.0, gained)):
             proba = softmax(boast * logits)
-            chosen = choose_temperature(proba[:n_labels], labels[:n_labels], prior=10)
+            chosen = fit_temperature(proba[:n_labels], labels[:n_labels], prior=10)
             after = apply_temperature(proba[n_labels:], chosen)
             change.append(log_loss(proba[n_labels:], labels[n_labels:]) - log_loss(after, labels[n_labels:]))
     assert np.mean(lost) > -0.015
