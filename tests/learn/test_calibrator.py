@@ -78,7 +78,7 @@ def test_estimates_above_one_become_probabilities():
 
 def test_who_boasts_is_brought_down_and_who_has_few_answers_stays_with_the_others():
     logits, correct = draw_experts(2_000, n_experts=4)
-    claimed = logits + [0.0, 0.0, 0.0, 1.0]
+    claimed = logits + np.array([0.0, 0.0, 0.0, 1.0])
     observed = np.ones_like(correct)
     observed[3:, 1] = False
     shift = ExpertMap.fit(claimed, correct, observed, link="logit").shift
