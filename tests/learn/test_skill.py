@@ -52,9 +52,7 @@ def test_permuted_experts_permute_the_skill():
     skill, features, even, answers, _ = a_skill()
     order = np.array([3, 0, 5, 1, 4, 2])
     place = np.argsort(order)
-    moved = answers_of(
-        features, even, answers.label_idx, answers.item_idx, place[answers.expert_idx], answers.right, 6
-    )
+    moved = answers_of(features, even, answers.label_idx, answers.item_idx, place[answers.expert_idx], answers.right, 6)
     again = skill_of(features, moved).right(features, even)
     np.testing.assert_allclose(again, skill.right(features, even)[:, order], atol=1e-6)
     np.testing.assert_allclose(skill.take(order).right(features, even), again, atol=1e-6)
@@ -128,7 +126,9 @@ def test_a_newcomer_s_answers_count_as_in_a_fit_with_the_same_population(m):
     np.testing.assert_allclose(joined.right(features, even), refitted.right(features, even), atol=1e-6)
     np.testing.assert_array_equal(joined.right(features, even)[:, :6], skill.right(features, even))
     learned_anew = skill_of(features, whole).right(features, even)
-    assert np.abs(learned_anew - refitted.right(features, even)).mean() < 0.03  # one of seven moves the population little
+    assert (
+        np.abs(learned_anew - refitted.right(features, even)).mean() < 0.03
+    )  # one of seven moves the population little
 
 
 def test_with_more_than_32_classes_nobody_has_a_skill_in_each():
