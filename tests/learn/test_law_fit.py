@@ -1,4 +1,4 @@
-"""The fitted law: what was simulated is found, what is independent stays so, and copies are people who answer as one."""
+"""The fitted law: what was simulated is found, what is independent stays so, copies are people who answer as one."""
 
 from dataclasses import replace
 
