@@ -1,18 +1,23 @@
+"""SkillScorer: a base gives the classes and its own experts, the skill the others; who joins changes nobody else."""
+
 import numpy as np
 import pytest
-from defero.heads import Heads, Lens, fit_heads, fit_prior
-from defero.scorers.team import TeamScorer
+from skill_crowds import answers_of, flat, skill_of
 
 from defero import InputError
 from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
+from defero.learn.heads import Heads
+from defero.learn.scorer import SkillScorer
+from defero.learn.skill import Directions, Skill, summed
 from defero.scorers.network import NetworkScorer
 
 N, D, K = 300, 3, 2
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, D))
+LABEL = RNG.integers(K, size=N)
 ITEM, EXPERT = np.divmod(np.arange(4 * N), 4)
-RIGHT = RNG.random(4 * N) < sigmoid(0.5 + X[ITEM, EXPERT % D])
+RIGHT = RNG.random(4 * N) < sigmoid(0.5 + X[ITEM, EXPERT % D] + LABEL[ITEM])
 
 
 def network(n_experts, loss="decoupled", hidden=0):
@@ -28,77 +33,98 @@ def network(n_experts, loss="decoupled", hidden=0):
     return NetworkScorer(loss, np.zeros(D), np.ones(D), {"class": (), "expert": layers}, heads, bool(hidden))
 
 
-def shrunk(hidden=0):
+def read(base):
+    hidden = base.hidden(X)
+    return np.column_stack([X, hidden]) if hidden.shape[1] else X
+
+
+def skilled(hidden=0):
+    """The skill of four experts beside a base that knows none."""
     base = network(4, hidden=hidden).without_experts()
-    lens = Lens.fit(X, reads_classes=True, n_hidden=hidden)
-    phi = lens.transform(X, base.score(X).class_proba, base.hidden(X) if hidden else None)
-    heads = fit_heads(phi, ITEM, EXPERT, RIGHT, n_experts=4, groups=lens.groups(X, n_classes=K))
-    return TeamScorer(base, lens, heads, n_own=0, order=np.arange(4))
+    seen, proba = read(base), base.score(X).class_proba
+    return SkillScorer(base, skill_of(seen, answers_of(seen, proba, LABEL, ITEM, EXPERT, RIGHT, 4)), 0, np.arange(4))
 
 
-def own(loss="decoupled"):
-    lens = Lens.fit(X, reads_classes=False)
-    prior = fit_prior(X, ITEM, EXPERT, RIGHT, n_experts=4)
-    return TeamScorer(network(4, loss), lens, Heads.none(prior), n_own=4, order=np.arange(4))
+def own(loss="decoupled", hidden=0):
+    """A base that knows all four, and a population for those who join."""
+    base = network(4, loss, hidden)
+    seen = read(base)
+    answers = answers_of(seen, flat(N, K), LABEL, ITEM, EXPERT, RIGHT, 4)
+    nobody = Heads.none(answers.population(np.arange(4 * N)))
+    return SkillScorer(base, Skill(Directions.fit(seen), nobody, K, reads_belief=False), 4, np.arange(4))
 
 
-def test_heads_give_the_experts_and_the_base_the_classes():
-    team = shrunk()
-    scores = team.score(X)
-    base = team.base.score(X)
-    phi = team.lens.transform(X, base.class_proba)
+MAKERS = [skilled, own, lambda: own("softmax"), lambda: own("asymmetric"), lambda: own(hidden=5)]
+
+
+def test_the_base_gives_the_classes_and_the_skill_the_experts():
+    team = skilled()
+    scores, base = team.score(X), team.base.score(X)
     assert np.array_equal(scores.class_proba, base.class_proba)
     assert np.array_equal(scores.model_proba, base.model_proba)
-    assert np.array_equal(scores.expert_proba, team.heads.proba(phi))
-    assert np.array_equal(team.logit_posterior(X)[1], team.heads.logit_sd(phi))
+    right = team.skill.right(X, base.class_proba)
+    np.testing.assert_allclose(scores.expert_proba, summed(right, base.class_proba), atol=1e-12)
+    np.testing.assert_array_equal(team.right_by_class(X), right)
 
 
 def test_a_base_that_knows_everybody_is_left_alone():
     team = own()
     assert np.array_equal(team.score(X).expert_raw, team.base.score(X).expert_raw)
     assert np.isnan(team.logit_posterior(X)[1]).all()
+    np.testing.assert_array_equal(team.right_by_class(X)[:, :, 0], team.base.score(X).expert_proba)
 
 
-@pytest.mark.parametrize("make", [shrunk, own, lambda: own("softmax"), lambda: own("asymmetric"), lambda: shrunk(5)])
+def test_the_posterior_s_middle_gives_back_the_probability():
+    team = skilled()
+    middle, sd = team.logit_posterior(X)
+    np.testing.assert_allclose(sigmoid(middle / np.sqrt(1 + np.pi * sd**2 / 8)), team.score(X).expert_proba)
+
+
+@pytest.mark.parametrize("make", MAKERS)
 def test_who_joins_changes_nobody_else_and_who_leaves_neither(make):
     team = make()
     before = team.score(X)
-    joined = team.with_expert(X[:50], RIGHT[:50])
+    joined = team.with_expert(X[:50], RIGHT[:50], label_idx=LABEL[:50])
     scores = joined.score(X)
     assert (scores.n_experts, scores.link) == (5, before.link)
-    assert np.array_equal(scores.expert_raw[:, :4], before.expert_raw)
+    np.testing.assert_allclose(scores.expert_raw[:, :4], before.expert_raw, rtol=0, atol=1e-12)
     assert np.array_equal(scores.class_proba, before.class_proba)
     left = joined.without_expert(1)
-    assert np.array_equal(left.score(X).expert_raw, np.delete(scores.expert_raw, 1, axis=1))
-    twice = left.with_expert(X[50:90], RIGHT[50:90]).without_expert(3)
-    assert np.array_equal(twice.score(X).expert_raw[:, :3], left.score(X).expert_raw[:, :3])
+    np.testing.assert_allclose(left.score(X).expert_raw, np.delete(scores.expert_raw, 1, axis=1), atol=1e-12)
+    np.testing.assert_allclose(left.right_by_class(X), np.delete(joined.right_by_class(X), 1, axis=1), atol=1e-12)
+    twice = left.with_expert(X[50:90], RIGHT[50:90], label_idx=LABEL[50:90]).without_expert(3)
+    np.testing.assert_allclose(twice.score(X).expert_raw[:, :3], left.score(X).expert_raw[:, :3], atol=1e-12)
     assert np.isfinite(twice.logit_posterior(X)[1][:, 3]).all()
-    assert np.array_equal(left.logit_posterior(X)[1][:, 3], joined.logit_posterior(X)[1][:, 4])
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_saved_and_read_it_scores_the_same(make):
+    team = make().with_expert(X[:50], RIGHT[:50], label_idx=LABEL[:50]).without_expert(0)
+    again = unpack(SkillScorer, pack(team))
+    assert np.array_equal(again.score(X).expert_raw, team.score(X).expert_raw)
+    assert np.array_equal(again.right_by_class(X), team.right_by_class(X))
 
 
 def test_a_newcomer_beside_softmax_has_a_log_probability():
-    team = own("softmax").with_expert(X[:50], RIGHT[:50])
-    scores = team.score(X)
+    scores = own("softmax").with_expert(X[:50], RIGHT[:50], label_idx=LABEL[:50]).score(X)
     assert np.allclose(np.exp(scores.expert_raw[:, 4]), scores.expert_proba[:, 4])
 
 
 def test_nobody_joins_a_mixture_of_experts():
     with pytest.raises(InputError, match="no expert can join; fit again"):
-        own("moe").with_expert(X[:5], RIGHT[:5])
+        own("moe").with_expert(X[:5], RIGHT[:5], label_idx=LABEL[:5])
 
 
-def test_without_answers_a_newcomer_is_the_population():
-    team = shrunk()
-    newcomer = team.with_expert(X[:0], np.zeros(0, dtype=bool)).score(X).expert_proba[:, 4]
-    prior = team.heads.prior
-    design = prior.design(team.lens.transform(X, team.base.score(X).class_proba))
-    variance = np.einsum("ia,ab,ib->i", design, prior.covariance(), design)
-    assert np.allclose(newcomer, sigmoid(design @ prior.mean / np.sqrt(1 + np.pi * variance / 8)))
+@pytest.mark.parametrize("make", MAKERS)
+def test_without_answers_a_newcomer_is_the_population(make):
+    team = make()
+    unknown, told_nothing = team.with_unknown(), team.with_expert(X[:0], RIGHT[:0], label_idx=LABEL[:0])
+    np.testing.assert_array_equal(unknown.score(X).expert_raw, told_nothing.score(X).expert_raw)
 
 
-@pytest.mark.parametrize("hidden", [0, 5])
-def test_saved_and_read_it_scores_the_same(tmp_path, hidden):
-    team = shrunk(hidden).with_expert(X[:50], RIGHT[:50]).without_expert(0)
-    again = unpack(TeamScorer, pack(team))
-    assert np.array_equal(again.score(X).expert_raw, team.score(X).expert_raw)
-    assert np.array_equal(again.logit_posterior(X)[1], team.logit_posterior(X)[1])
+def test_odd_parts_are_refused():
+    team = skilled()
+    with pytest.raises(InputError, match="base must be a scorer that has no skill itself"):
+        SkillScorer(team, team.skill, 0, np.arange(4))
+    with pytest.raises(InputError, match="order must name one of 4 experts"):
+        SkillScorer(team.base, team.skill, 0, np.arange(5))

@@ -1,4 +1,4 @@
-"""Skill by class: known laws are found, few answers shrink, newcomers stand as after a refit, little memory is taken."""
+"""Skill by class: known laws are found, few answers shrink, newcomers stand as after a refit, memory stays small."""
 
 import time
 import tracemalloc
