@@ -266,11 +266,23 @@ class _Charged:
         """Lower `total` (a, J) of the most informative experts to what asking them costs with what follows."""
         n_some = n_candidates(self.evidence.n_classes, total.shape[1], hard=self.evidence.law.difficulty > 0)
         worth = self.costs.largest * information - charge
+        if self.evidence.law.copies is not None:
+            alone = _best_of_copies(worth, self.evidence.law.copies)
+            worth, charge = np.where(alone, worth, -np.inf), np.where(alone, charge, np.inf)
         some = np.argsort(-worth, axis=1, kind="stable")[:, :n_some]
         rows = np.arange(len(some))[:, None]
         fees = charge[rows, some]
         ahead = costs_to_go(self.evidence, item_idx, some, fees, self.costs, most_questions=most_questions)
         total[rows, some] = np.minimum(total[rows, some], ahead)
+
+
+def _best_of_copies(worth: FloatArray, copies: IntArray) -> BoolArray:
+    """Return who is worth most among those who answer as one, (a, J): nobody is asked after their copy."""
+    best = np.ones(worth.shape, dtype=np.bool_)
+    for one in np.flatnonzero(np.bincount(copies) > 1):
+        mates = np.flatnonzero(copies == one)
+        best[:, mates] = np.arange(len(mates)) == worth[:, mates].argmax(axis=1)[:, None]
+    return best
 
 
 def label_of(evidence: Evidence, costs: ErrorCosts) -> IntArray:
