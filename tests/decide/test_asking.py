@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defero.core import InputError
-from defero.core.posterior import ClassSkill, uniform_errors
+from defero.core.law import Law, uniform_errors
 from defero.decide import DEFAULT_FEE, ask_in_turn, look_ahead, next_step
 from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
@@ -20,8 +20,8 @@ HERE = Path(__file__).parent
 
 def step_of(case, **more):
     belief, right, errors, _, fees, costs = case
-    skill = ClassSkill(right[None], errors)
-    return next_step(belief[None], right.mean(axis=1), skill=skill, terms=Terms(fees=fees, cost_matrix=costs), **more)
+    known = {"law": Law(errors), "right": right[None]}
+    return next_step(belief[None], right.mean(axis=1), **known, terms=Terms(fees=fees, cost_matrix=costs), **more)
 
 
 def our_choice(belief, laws, fees, costs, left):
@@ -29,11 +29,9 @@ def our_choice(belief, laws, fees, costs, left):
     k, j = len(belief), len(laws)
     right = np.array([np.diag(law) for law in laws])
     wrong = laws[0] * (1 - np.eye(k))
-    skill = ClassSkill(right[None], wrong / wrong.sum(axis=1, keepdims=True))
-    can = np.isin(np.arange(j), list(left))
-    ask = next_step(
-        belief[None], right.mean(axis=1), skill=skill, terms=Terms(fees=fees, cost_matrix=costs, available=can)
-    ).ask[0]
+    known = {"law": Law(wrong / wrong.sum(axis=1, keepdims=True)), "right": right[None]}
+    terms = Terms(fees=fees, cost_matrix=costs, available=np.isin(np.arange(j), list(left)))
+    ask = next_step(belief[None], right.mean(axis=1), **known, terms=terms).ask[0]
     return None if ask < 0 else int(ask)
 
 
@@ -64,7 +62,7 @@ def test_looking_at_a_few_of_the_experts_costs_little(monkeypatch):
     """A fixed random set: four experts of whom only the best two, then three, are looked at together."""
     excess = {}
     for some in (2, 3):
-        monkeypatch.setattr("defero.decide.asking.n_candidates", lambda *_, some=some: some)
+        monkeypatch.setattr("defero.decide.asking.n_candidates", lambda *_, some=some, **__: some)
         ours, best, greedy = [], [], []
         for seed, k in [(seed, k) for seed in range(30) for k in (2, 3)]:
             belief, _, _, laws, fees, costs = drawn_case(np.random.default_rng(seed), k=k, j=4)
@@ -83,8 +81,8 @@ def test_looking_at_a_few_of_the_experts_costs_little(monkeypatch):
 @given(st.integers(0, 10**6), st.integers(5, 7), st.booleans())
 def test_many_classes_promise_no_less_than_the_optimum_and_little_more(seed, k, own_costs):
     belief, right, errors, laws, fees, costs = drawn_case(np.random.default_rng(seed), k=k, j=2, own_costs=own_costs)
-    skill = ClassSkill(right[None], errors)
-    cost = next_step(belief[None], right[:, 0], skill=skill, terms=Terms(fees=fees, cost_matrix=costs)).expected_cost[0]
+    terms, known = Terms(fees=fees, cost_matrix=costs), {"law": Law(errors), "right": right[None]}
+    cost = next_step(belief[None], right[:, 0], terms=terms, **known).expected_cost[0]
     best = optimum(belief, laws, fees, costs)
     one = policy_cost(belief, laws, fees, costs, lambda *state: one_step_choice(*state) if len(state[4]) == 2 else None)
     assert best - 1e-9 <= cost <= one + 1e-9
@@ -104,14 +102,14 @@ def test_it_goes_on_where_the_one_step_rule_stalls():
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.01, 0.05]), st.booleans())
-def test_the_answer_is_the_bayes_vote_of_those_asked(seed, fee, discounted):
+def test_the_answer_is_the_bayes_vote_of_those_asked(seed, fee, together):
     rng = np.random.default_rng(seed)
     n, j, k = rng.integers(1, 6), rng.integers(0, 9), rng.integers(1, 7)
     answers, can = rng.integers(-1, k, size=(n, j)), rng.random((n, j)) < 0.8
     experts, model = rng.random((n, j)), rng.dirichlet(np.ones(k), size=n)
-    discount = rng.random(j) if discounted else None
-    settled = ask_in_turn(answers, experts, model, terms=Terms(fees=np.full(j, fee), available=can), discount=discount)
-    vote = bayes_vote(answers, settled.heard, experts, model, discount=discount)
+    law = Law(uniform_errors(k), difficulty=1.5, decoy=0.4, temper=0.3) if together else None
+    settled = ask_in_turn(answers, experts, model, terms=Terms(fees=np.full(j, fee), available=can), law=law)
+    vote = bayes_vote(answers, settled.heard, experts, model, law=law)
     assert np.array_equal(settled.label, vote.label)
     assert settled.confidence == pytest.approx(vote.confidence)
     assert settled.fees == pytest.approx(fee * settled.n_asked)
@@ -119,12 +117,12 @@ def test_the_answer_is_the_bayes_vote_of_those_asked(seed, fee, discounted):
 
 
 @given(st.integers(0, 10_000), st.sampled_from([2, 3, 6]), st.booleans())
-def test_each_question_is_the_next_step(seed, k, by_class):
+def test_each_question_is_the_next_step(seed, k, together):
     rng = np.random.default_rng(seed)
     n, j = 3, 5
     answers, experts, model = rng.integers(0, k, (n, j)), rng.random((n, j)), rng.dirichlet(np.ones(k), size=n)
-    skill = ClassSkill(rng.random((n, j, k)), uniform_errors(k)) if by_class else None
-    terms = {"terms": Terms(fees=rng.uniform(0.005, 0.05, j)), "skill": skill}
+    known = {"right": rng.random((n, j, k)), "law": Law(uniform_errors(k), difficulty=1.0, decoy=0.3, temper=0.4)}
+    terms = {"terms": Terms(fees=rng.uniform(0.005, 0.05, j)), **(known if together else {})}
     settled = ask_in_turn(answers, experts, model, **terms)
     so_far = np.full((n, j), -1)
     for _ in range(j + 1):
@@ -143,10 +141,9 @@ def test_skill_alike_for_all_classes_changes_nothing(seed):
     rng = np.random.default_rng(seed)
     n, j, k = 4, 4, rng.integers(2, 6)
     experts, model, fees = rng.random((n, j)), rng.dirichlet(np.ones(k), size=n), rng.uniform(0.005, 0.05, j)
-    skill = ClassSkill(np.repeat(experts[:, :, None], k, axis=2), uniform_errors(k))
     plain, by_class = (
-        next_step(model, experts, terms=Terms(fees=fees)),
-        next_step(model, experts, terms=Terms(fees=fees), skill=skill),
+        next_step(model, experts, terms=Terms(fees=fees), right=right)
+        for right in (None, np.repeat(experts[:, :, None], k, axis=2))
     )
     assert plain.expected_cost == pytest.approx(by_class.expected_cost)
     units = next_step(model, experts, terms=Terms(fees=40 * fees, error_cost=40.0))
@@ -175,23 +172,24 @@ def test_pieces_make_no_difference(monkeypatch):
 
 
 def test_the_next_answer_counts_as_it_will_beside_those_heard():
-    """The second of two who err together is a weaker expert beside a model that says what the first has said."""
-    discount, share = [0.6, 0.6], 1 / 1.6
-    heard = next_step([[0.5, 0.5]], [0.9, 0.9], answers=[[0, -1]], terms=Terms(fees=[0.01, 0.01]), discount=discount)
-    weaker = 0.9**share / (0.9**share + 0.1**share)
-    alone = next_step([[0.9, 0.1]], [weaker], terms=Terms(fees=[0.01]))
-    assert heard.expected_cost == pytest.approx(alone.expected_cost)
-    assert heard.answer_cost == pytest.approx([0.1])
+    """The second of two who find the same cases hard is worth less than the first, and is right more often."""
+    law = Law(uniform_errors(2), difficulty=2.0)
+    known = {"answers": [[0, -1]], "terms": Terms(fees=[0.01, 0.01])}
+    heard = next_step([[0.5, 0.5]], [0.9, 0.9], **known, law=law)
+    alone = next_step([[0.5, 0.5]], [0.9, 0.9], **known)
+    assert np.concatenate([heard.answer_cost, alone.answer_cost]) == pytest.approx([0.1, 0.1])
+    assert heard.expected_cost[0] > alone.expected_cost[0]
 
 
-@given(st.integers(0, 10_000), st.floats(0, 1))
-def test_who_is_asked_first_and_alone_is_not_discounted(seed, share):
+@given(st.integers(0, 10_000), st.floats(0, 4), st.floats(0, 0.9))
+def test_who_is_asked_first_and_alone_tells_what_they_tell_alone(seed, difficulty, decoy):
     rng = np.random.default_rng(seed)
-    model, experts = rng.dirichlet(np.ones(3), size=4), rng.random((4, 1))
-    plain = next_step(model, experts, terms=Terms(fees=[0.01]))
-    discounted = next_step(model, experts, terms=Terms(fees=[0.01]), discount=[share])
-    assert np.array_equal(discounted.ask, plain.ask)
-    assert np.array_equal(discounted.expected_cost, plain.expected_cost)
+    model, experts, terms = rng.dirichlet(np.ones(3), size=4), rng.random((4, 1)), Terms(fees=[0.01])
+    plain = next_step(model, experts, terms=terms)
+    law = Law(uniform_errors(3), difficulty=difficulty, decoy=decoy, temper=0.5)
+    together = next_step(model, experts, terms=terms, law=law)
+    assert np.array_equal(together.ask, plain.ask)
+    assert together.expected_cost == pytest.approx(plain.expected_cost, abs=1e-9)
 
 
 @given(st.integers(0, 10_000), st.integers(0, 3))
@@ -263,12 +261,11 @@ def test_edges():
         ("fees", {"terms": Terms(fees=[0.1])}),
         ("fees", {"terms": Terms(fees=[0.1, np.nan])}),
         ("available", {"terms": Terms(available=[1, 0])}),
-        ("eps", {"eps": 1.0}),
         ("error_cost", {"terms": Terms(error_cost=0.0)}),
         ("cost_matrix", {"terms": Terms(cost_matrix=[[0, 1]])}),
         ("cost_matrix", {"terms": Terms(cost_matrix=[[0, -1], [1, 0]])}),
-        ("discount", {"discount": [1.0]}),
-        ("skill", {"skill": ClassSkill(np.full((2, 2, 2), 0.8), uniform_errors(2))}),
+        ("law.errors", {"law": Law.independent(3)}),
+        ("right", {"right": np.full((2, 2, 2), 0.8)}),
     ],
 )
 def test_what_is_wrong_is_said(argument, options):

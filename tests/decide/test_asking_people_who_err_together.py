@@ -1,11 +1,11 @@
-"""Twelve good people who find the same cases hard, and a poor model: the discount must not silence the first answer."""
+"""Twelve good people who find the same cases hard, and a poor model: the law knows how much more they can tell."""
 
 import numpy as np
 import pytest
 
 from defero.decide import ask_in_turn
 from defero.decide.terms import Terms
-from defero.decide.votes import vote_discount
+from defero.learn.law import KnownAnswers, fit_law
 
 N_CLASSES, N_EXPERTS, N_PAST = 20, 12, 2_000
 
@@ -26,23 +26,24 @@ def team():
     return labels, answers, right.mean(axis=0), model / model.sum(axis=1, keepdims=True)
 
 
-def test_it_asks_and_is_right_more_often_than_one_expert_or_than_without_the_discount(team):
+def test_it_asks_and_is_right_as_often_as_it_says(team):
     labels, answers, experts, model = team
     past, new = slice(0, N_PAST), slice(N_PAST, None)
-    discount = vote_discount(answers[past], labels[past], experts)
-    assert discount.mean() == pytest.approx(0.35, abs=0.03)
+    item, expert = (one.ravel() for one in np.indices((N_PAST, N_EXPERTS)))
+    right = experts[expert][:, None]
+    law = fit_law(KnownAnswers(model[past], labels[past], item, expert, answers[past].ravel(), right))
+    assert law.difficulty == pytest.approx(2.0, abs=0.3)
+    assert law.decoy == pytest.approx(0.5, abs=0.1)
 
-    def asked(discount):
-        settled = ask_in_turn(
-            answers[new], experts, model[new], terms=Terms(fees=[0.01] * N_EXPERTS), discount=discount
-        )
-        share_right = float(np.mean(settled.label == labels[new]))
-        return share_right, settled.n_asked.mean(), settled.confidence.mean()
+    def asked(law, **more):
+        terms = Terms(fees=[0.01] * N_EXPERTS)
+        settled = ask_in_turn(answers[new], experts, model[new], terms=terms, law=law, **more)
+        errors = settled.label != labels[new]
+        return 1 - errors.mean(), settled.confidence.mean(), errors.mean() + settled.fees.mean()
 
-    alone, kept = asked(None), asked(discount)
-    assert alone == pytest.approx((0.945, 2.07, 0.993), abs=0.005)
-    assert kept == pytest.approx((0.952, 1.91, 0.959), abs=0.005)
-    # Where the first answer was discounted as one of twelve it counted like a coin: 71 % right, below every person.
-    assert kept[0] > (answers[new] == labels[new, None]).mean(axis=0).max() + 0.05
-    one_only = ask_in_turn(answers[new], experts, model[new], discount=discount, max_questions=1)
-    assert np.mean(one_only.label == labels[new]) > 0.75
+    alone, kept = asked(None), asked(law)
+    assert alone[1] > alone[0] + 0.03  # independent answers promise too much
+    assert kept[1] == pytest.approx(kept[0], abs=0.02)
+    assert kept[2] < alone[2] + 0.001  # errors and fees together
+    assert kept[0] > (answers[new] == labels[new, None]).mean(axis=0).max() + 0.03
+    assert asked(law, max_questions=1)[0] > 0.75

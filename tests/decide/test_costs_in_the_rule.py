@@ -9,7 +9,7 @@ from exact_asking import answer_now, asked, drawn_case, optimum, policy_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from defero.core.posterior import ClassSkill
+from defero.core.law import Law
 from defero.decide import ask_in_turn, next_step
 from defero.decide.terms import Terms
 
@@ -49,7 +49,8 @@ def test_a_batch_with_its_own_fees_costs_and_absences_equals_dynamic_programming
     steps = next_step(
         belief,
         right.mean(axis=2),
-        skill=ClassSkill(right, errors),
+        law=Law(errors),
+        right=right,
         terms=Terms(fees=fees, prices=prices, cost_matrix=costs, available=can),
     )
     for i in range(4):
@@ -74,7 +75,8 @@ def test_the_label_is_the_cheapest_by_brute_force(seed, k):
         belief,
         right.mean(axis=2),
         answers=answers,
-        skill=ClassSkill(right, errors),
+        law=Law(errors),
+        right=right,
         terms=Terms(fees=fees, cost_matrix=costs, available=np.zeros(3, dtype=bool)),
     )
     for i in range(3):
@@ -91,7 +93,7 @@ def test_the_label_is_the_cheapest_by_brute_force(seed, k):
 
 def test_few_candidates_cost_little_with_a_cost_matrix(monkeypatch):
     """40 random cases of four experts of whom three are looked at together: at most 0.5 % above the optimum."""
-    monkeypatch.setattr("defero.decide.asking.n_candidates", lambda *_: 3)
+    monkeypatch.setattr("defero.decide.asking.n_candidates", lambda *_, **__: 3)
     ours, best = [], []
     for seed in range(20):
         for k in (2, 3):
@@ -100,8 +102,8 @@ def test_few_candidates_cost_little_with_a_cost_matrix(monkeypatch):
 
             def choose(belief, laws, fees, costs, left, right=right, errors=errors):
                 can = np.isin(np.arange(4), list(left))
-                terms, skill = Terms(fees=fees, cost_matrix=costs, available=can), ClassSkill(right[None], errors)
-                ask = int(next_step(belief[None], right.mean(axis=1), terms=terms, skill=skill).ask[0])
+                terms, known = Terms(fees=fees, cost_matrix=costs, available=can), {"right": right[None]}
+                ask = int(next_step(belief[None], right.mean(axis=1), terms=terms, law=Law(errors), **known).ask[0])
                 return None if ask < 0 else ask
 
             ours.append(policy_cost(belief, laws, fees, costs, choose))

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,10 +8,11 @@ from hypothesis import strategies as st
 from vote_panels import clipped, likelihood, panels
 
 from defero.core import InputError
-from defero.decide.votes import ConfusionMatrices, bayes_vote
+from defero.core.law import Law, uniform_errors
+from defero.decide.votes import bayes_vote
 
 
-def slow_posterior(answers, mask, experts, model, *, discount=None, confusion=None):
+def slow_posterior(answers, mask, experts, model):
     """Multiply likelihoods, one item, class and expert at a time."""
     k = model.shape[1]
     posterior = []
@@ -20,12 +22,7 @@ def slow_posterior(answers, mask, experts, model, *, discount=None, confusion=No
             for j, m in enumerate(said):
                 if not mask[i][j] or m < 0:
                     continue
-                if confusion is not None and confusion.enough[j]:
-                    chance = confusion.proba[j, y, m]
-                else:
-                    chance = likelihood(m, y, clipped(experts[i][j]), k)
-                n_heard = sum(mask[i][other] and one >= 0 for other, one in enumerate(said))
-                row[y] *= chance ** (1.0 if discount is None else 1 / (1 + (n_heard - 1) * discount[j]))
+                row[y] *= likelihood(m, y, clipped(experts[i][j]), k)
         posterior.append([value / math.fsum(row) for value in row])
     return posterior
 
@@ -38,26 +35,9 @@ def assert_is(vote, posterior, model):
         assert vote.confidence[i] == pytest.approx(expected)
 
 
-@given(panels(), st.data())
-def test_the_slow_twin_agrees(panel, data):
-    answers, _, _, model = panel
-    discount = data.draw(
-        st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=answers.shape[1], max_size=answers.shape[1])
-    )
-    assert_is(bayes_vote(*panel), slow_posterior(*panel), model)
-    assert_is(bayes_vote(*panel, discount=discount), slow_posterior(*panel, discount=discount), model)
-
-
-@given(panels(), st.integers(0, 100))
-def test_the_slow_twin_agrees_with_confusion_matrices(panel, seed):
-    answers, _, _, model = panel
-    rng = np.random.default_rng(seed)
-    k, j = model.shape[1], answers.shape[1]
-    confusion = ConfusionMatrices(rng.dirichlet(np.ones(k), size=(j, k)) * 0.9 + 0.1 / k, rng.random(j) < 0.7)
-    discount = rng.uniform(0.2, 1, j)
-    assert_is(bayes_vote(*panel, confusion=confusion), slow_posterior(*panel, confusion=confusion), model)
-    both = {"confusion": confusion, "discount": discount}
-    assert_is(bayes_vote(*panel, **both), slow_posterior(*panel, **both), model)
+@given(panels())
+def test_the_slow_twin_agrees(panel):
+    assert_is(bayes_vote(*panel), slow_posterior(*panel), panel[3])
 
 
 @given(panels(fewest_experts=1), st.randoms(use_true_random=False))
@@ -112,51 +92,38 @@ def test_an_expert_who_guesses_has_no_influence(panel):
 def test_copies_of_one_answer_are_one_answer(k, copies, p, data):
     said, model = [data.draw(st.integers(0, k - 1))], data.draw(st.sampled_from([np.ones(k), 1.0 + np.arange(k)]))
     plain = bayes_vote([said], [[True]], [p], [model / model.sum()])
-    copied = bayes_vote(
-        [said * copies], [[True] * copies], [p] * copies, [model / model.sum()], discount=[1.0] * copies
-    )
+    law = Law(uniform_errors(k), difficulty=1.0, decoy=0.2, temper=0.5, copies=np.zeros(copies, int))
+    copied = bayes_vote([said * copies], [[True] * copies], [p] * copies, [model / model.sum()], law=law)
     assert np.array_equal(copied.label, plain.label)
     assert copied.confidence == pytest.approx(plain.confidence)
 
 
-@given(panels(fewest_experts=1), st.integers(0, 100))
-def test_a_vote_of_one_is_not_discounted(panel, seed):
-    answers, _, experts, model = panel
-    rng = np.random.default_rng(seed)
-    alone = np.eye(answers.shape[1], dtype=bool)[rng.integers(answers.shape[1], size=len(answers))]
-    plain = bayes_vote(answers, alone, experts, model)
-    discounted = bayes_vote(answers, alone, experts, model, discount=rng.random(answers.shape[1]))
-    assert np.array_equal(discounted.label, plain.label)
-    assert np.array_equal(discounted.confidence, plain.confidence)
+LAWS = st.builds(
+    lambda k, s, c, g: Law(uniform_errors(k), difficulty=s, decoy=c, temper=g),
+    st.integers(2, 5),
+    st.floats(0, 4),
+    st.floats(0, 0.9),
+    st.floats(0, 1),
+)
 
 
-@given(st.integers(2, 6), st.floats(0.01, 1.0), st.integers(1, 5), st.floats(0, 1))
-def test_one_answer_beside_a_model_that_knows_nothing_has_its_experts_p(k, above, n_experts, share):
-    """However much the experts err together: discounted, 86 % once read as a coin."""
+@given(LAWS, st.floats(0.01, 1.0), st.integers(1, 5))
+def test_one_answer_beside_a_model_that_knows_nothing_has_its_experts_p(law, above, n_experts):
+    """However much the experts err together."""
+    k = law.n_classes
     p = 1 / k + above * (1 - 1 / k)
     said, alone = np.zeros((1, n_experts), int), np.eye(n_experts, dtype=bool)[:1]
-    vote = bayes_vote(said, alone, [p] * n_experts, np.full((1, k), 1 / k), discount=[share] * n_experts)
+    vote = bayes_vote(said, alone, [p] * n_experts, np.full((1, k), 1 / k), law=law)
     assert vote.confidence.tolist() == pytest.approx([clipped(p)])
 
 
-@given(st.integers(2, 9), st.floats(0.55, 0.95), st.floats(0, 1))
-def test_one_more_who_agrees_never_makes_the_vote_less_sure(n_experts, p, share):
-    said, discount = np.zeros((n_experts, n_experts), int), [share] * n_experts
+@given(st.integers(2, 9), st.floats(0.55, 0.95), LAWS)
+def test_one_more_who_agrees_never_makes_the_law_less_sure(n_experts, p, law):
+    said, k = np.zeros((n_experts, n_experts), int), law.n_classes
     growing = np.tril(np.ones((n_experts, n_experts), dtype=bool))
-    vote = bayes_vote(said, growing, [p] * n_experts, np.full((n_experts, 2), 0.5), discount=discount)
-    assert (np.diff(vote.confidence) >= -1e-12).all()
-
-
-@given(panels())
-def test_symmetric_matrices_are_the_default(panel):
-    answers, mask, _, model = panel
-    k, j = model.shape[1], answers.shape[1]
-    p = np.linspace(0.3, 0.9, j)
-    proba = np.where(np.eye(k, dtype=bool), p[:, None, None], ((1 - p) / max(k - 1, 1))[:, None, None])
-    if k == 1:
-        proba = np.ones((j, 1, 1))
-    vote = bayes_vote(answers, mask, p, model, confusion=ConfusionMatrices(proba, np.full(j, True)))
-    assert_is(vote, slow_posterior(answers, mask, np.tile(p, (len(answers), 1)), model), model)
+    plain = replace(law, temper=0.0)
+    vote = bayes_vote(said, growing, [max(p, 1.5 / k)] * n_experts, np.full((n_experts, k), 1 / k), law=plain)
+    assert (np.diff(vote.confidence) >= -1e-9).all()
 
 
 def test_the_posterior_by_hand():
@@ -200,10 +167,6 @@ def test_one_class_is_always_right():
         ({"answers": [0, 1]}, r"answers must have two axes \(n, J\)"),
         ({"class_proba": [[0.5, 0.7]] * 2}, "class_proba must sum to 1 in each row, got 1.2 in row 0"),
         ({"answers": [[2], [0]]}, r"answers must be class numbers 0..1, or -1 where missing, got 2"),
-        (
-            {"confusion": ConfusionMatrices(np.full((2, 2, 2), 0.5), [True, True])},
-            "confusion must be of 1 experts and 2 classes, got 2 and 2",
-        ),
     ],
 )
 def test_what_is_wrong_is_said(changed, message):

@@ -8,38 +8,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vote_panels import clipped, panels
 
-from defero.core import InputError
-from defero.core.posterior import ClassSkill, uniform_errors
-from defero.decide.votes import ConfusionMatrices, bayes_vote
+from defero.core.law import Law
+from defero.decide.votes import bayes_vote
 
 
 def drawn(seed, *, smallest_n=1):
     rng = np.random.default_rng(seed)
     n, j, k = rng.integers(smallest_n, 5), rng.integers(1, 6), rng.integers(2, 5)
     errors = (1 - np.eye(k)) * rng.uniform(0.1, 1.0, (k, k))
-    skill = ClassSkill(rng.random((n, j, k)), errors / errors.sum(axis=1, keepdims=True))
-    return rng.integers(-1, k, size=(n, j)), skill, rng.dirichlet(np.ones(k), size=n), rng
+    known = {"right": rng.random((n, j, k)), "law": Law(errors / errors.sum(axis=1, keepdims=True))}
+    return rng.integers(-1, k, size=(n, j)), known, rng.dirichlet(np.ones(k), size=n), rng
 
 
-def chance(skill, i, j, m, y):
-    right = clipped(skill.right[i, j, y])
-    return right if m == y else (1 - right) * skill.errors[y, m]
+def chance(known, i, j, m, y):
+    right = clipped(known["right"][i, j, y])
+    return right if m == y else (1 - right) * known["law"].errors[y, m]
 
 
-def slow_vote(answers, heard, skill, model, i):
+def slow_vote(answers, heard, known, model, i):
     belief = np.array([clipped(share) for share in model[i]])
     for j in np.flatnonzero(heard[i] & (answers[i] >= 0)):
-        belief = belief * [chance(skill, i, j, answers[i, j], y) for y in range(len(belief))]
+        belief = belief * [chance(known, i, j, answers[i, j], y) for y in range(len(belief))]
     return belief / belief.sum()
 
 
 @given(st.integers(0, 10_000))
 def test_bayes_vote_is_the_slow_twin(seed):
-    answers, skill, model, rng = drawn(seed)
+    answers, known, model, rng = drawn(seed)
     heard = rng.random(answers.shape) < 0.7
-    vote = bayes_vote(answers, heard, np.full(answers.shape[1], 0.5), model, skill=skill)
+    vote = bayes_vote(answers, heard, np.full(answers.shape[1], 0.5), model, **known)
     for i in range(len(answers)):
-        belief = slow_vote(answers, heard, skill, model, i)
+        belief = slow_vote(answers, heard, known, model, i)
         assert vote.label[i] == belief.argmax()
         assert vote.confidence[i] == pytest.approx(belief.max(), abs=3e-6)
 
@@ -48,8 +47,8 @@ def test_bayes_vote_is_the_slow_twin(seed):
 def test_skill_alike_for_all_classes_changes_nothing(panel):
     answers, mask, experts, model = panel
     k = model.shape[1]
-    skill = ClassSkill(np.repeat(experts[:, :, None], k, axis=2), uniform_errors(k))
-    plain, told = bayes_vote(answers, mask, experts, model), bayes_vote(answers, mask, experts, model, skill=skill)
+    right = np.repeat(experts[:, :, None], k, axis=2)
+    plain, told = bayes_vote(answers, mask, experts, model), bayes_vote(answers, mask, experts, model, right=right)
     assert np.array_equal(plain.label, told.label)
     assert plain.confidence == pytest.approx(told.confidence)
 
@@ -57,13 +56,13 @@ def test_skill_alike_for_all_classes_changes_nothing(panel):
 @given(st.integers(0, 10_000))
 def test_promises_are_kept_over_all_that_may_be_said(seed):
     # With the true skill the mean confidence is the chance of being right: a law of Bayes' rule, summed exactly.
-    _, skill, model, _ = drawn(seed)
-    j, k = min(skill.shape[1], 3), skill.shape[2]
+    _, known, model, _ = drawn(seed)
+    j, k = min(known["right"].shape[1], 3), known["right"].shape[2]
     said = np.array(list(product(range(k), repeat=j)))
-    one = ClassSkill(np.repeat(np.clip(skill.right[:1, :j], 0.01, 0.99), len(said), axis=0), skill.errors)
+    one = {"right": np.repeat(np.clip(known["right"][:1, :j], 0.01, 0.99), len(said), axis=0), "law": known["law"]}
     prior = np.clip(model[0], 0.02, None)
     prior = np.repeat((prior / prior.sum())[None], len(said), axis=0)
-    vote = bayes_vote(said, np.ones(said.shape, bool), np.full(j, 0.5), prior, skill=one)
+    vote = bayes_vote(said, np.ones(said.shape, bool), np.full(j, 0.5), prior, **one)
     given_truth = np.array(
         [[np.prod([chance(one, 0, a, m, y) for a, m in enumerate(row)]) for y in range(k)] for row in said]
     )
@@ -75,25 +74,10 @@ def test_promises_are_kept_over_all_that_may_be_said(seed):
 
 def test_who_errs_on_one_class_by_hand():
     # Right on 95 % of class 0 and 60 % of class 1: "1" is good evidence, 0.6 / 0.05; "0" is poor, 0.95 / 0.4.
-    skill = ClassSkill(np.array([[[0.95, 0.6]], [[0.95, 0.6]]]), uniform_errors(2))
-    vote = bayes_vote([[1], [0]], [[True], [True]], [0.775], [[0.7, 0.3], [0.25, 0.75]], skill=skill)
+    right = np.array([[[0.95, 0.6]], [[0.95, 0.6]]])
+    vote = bayes_vote([[1], [0]], [[True], [True]], [0.775], [[0.7, 0.3], [0.25, 0.75]], right=right)
     assert vote.label.tolist() == [1, 1]
     assert vote.confidence == pytest.approx([0.18 / 0.215, 0.3 / 0.5375])
     # As one number, 0.775, the second answer would win and the first would be less sure.
     plain = bayes_vote([[1], [0]], [[True], [True]], [0.775], [[0.7, 0.3], [0.25, 0.75]])
     assert plain.label.tolist() == [1, 0]
-
-
-def test_discount_weighs_it_and_a_confusion_matrix_replaces_it():
-    skill = ClassSkill(np.full((1, 2, 2), 0.8), uniform_errors(2))
-    vote = bayes_vote([[0, 0]], [[True, True]], [0.8, 0.8], [[0.5, 0.5]], skill=skill, discount=[1.0, 1.0])
-    assert vote.confidence == pytest.approx([0.8])
-    known = ConfusionMatrices(np.tile([[0.6, 0.4], [0.4, 0.6]], (2, 1, 1)), np.array([True, False]))
-    both = bayes_vote([[0, 0]], [[True, True]], [0.5, 0.5], [[0.5, 0.5]], skill=skill, confusion=known)
-    assert both.confidence == pytest.approx([0.6 * 0.8 / (0.6 * 0.8 + 0.4 * 0.2)])
-
-
-def test_skill_of_other_items_is_refused():
-    skill = ClassSkill(np.full((2, 1, 2), 0.8), uniform_errors(2))
-    with pytest.raises(InputError, match=r"skill must have shape \(1, 1, 2\), got \(2, 1, 2\)"):
-        bayes_vote([[0]], [[True]], [0.8], [[0.5, 0.5]], skill=skill)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from defero.decide import Terms, ask_in_turn
-from defero.decide.votes import bayes_vote, majority_vote, vote_discount, weighted_vote
+from defero.decide.votes import bayes_vote, majority_vote, weighted_vote
+from defero.learn.law import KnownAnswers, find_copies, fit_law
 
 N_CLASSES = 10
 
@@ -75,39 +76,28 @@ def test_one_after_the_other_is_best_and_two_questions_do(team):
     assert (right(panel, labels), panel.n_asked.mean()) == pytest.approx((0.972, 2.13), abs=0.01)
 
 
+def law_of(answers, labels, experts, model):
+    """Fit the law, copies included, on items whose label is known."""
+    item, expert = (one.ravel() for one in np.indices(answers.shape))
+    known = KnownAnswers(model, labels, item, expert, answers.ravel(), experts[item, expert][:, None])
+    return fit_law(known, copies=find_copies(known, answers.shape[1]))
+
+
 @pytest.mark.parametrize("clone_accuracy", [0.35, 0.6, 0.8, 0.9])
 def test_five_near_clones_do_not_outvote_the_top_expert(clone_accuracy):
     rng = np.random.default_rng(0)
-    labels = rng.integers(N_CLASSES, size=22_000)
+    labels = rng.integers(N_CLASSES, size=12_000)
     clones = near_clones(rng, labels, clone_accuracy, 5)
-    assert np.mean(clones[:, 0] == clones[:, 1]) == pytest.approx(0.95, abs=0.005)
+    assert np.mean(clones[:, 0] == clones[:, 1]) == pytest.approx(0.95, abs=0.007)
     answers = np.hstack([say(rng, labels, 0.9)[:, None], clones])
     experts = known_roughly(rng, np.array([0.9] + [clone_accuracy] * 5), len(labels))
     model = posterior(rng, labels)
     held, test = slice(0, 2_000), slice(2_000, None)
-    discount = vote_discount(answers[held], labels[held], experts[held])
+    law = law_of(answers[held], labels[held], experts[held], model[held])
     heard = (answers[test], np.full(answers[test].shape, True), experts[test])
     top = float(np.mean(answers[test, 0] == labels[test]))
     plain = right(bayes_vote(*heard, model[test]), labels[test])
-    bayes = right(bayes_vote(*heard, model[test], discount=discount), labels[test])
-    weighted = right(weighted_vote(*heard, n_classes=N_CLASSES, discount=discount), labels[test])
-    assert (1 / (1 + 5 * discount[1:])).sum() == pytest.approx(1.0, abs=0.4)
-    assert bayes >= top - 0.01
-    assert bayes > plain + 0.02
-    # Without the model the vote is close to a tie between the top expert and clones at 0.8: 1.2 points are lost.
-    assert weighted >= top - 0.015
-
-
-def test_five_clones_among_the_eight_others():
-    rng = np.random.default_rng(0)
-    labels = rng.integers(N_CLASSES, size=22_000)
-    accuracy = np.array([0.9] * 2 + [0.35] * 8)
-    answers = np.stack([say(rng, labels, one) for one in accuracy], axis=1)
-    answers[:, 5:] = near_clones(rng, labels, 0.35, 5)
-    experts, model = known_roughly(rng, accuracy, len(labels)), posterior(rng, labels)
-    held, test = slice(0, 2_000), slice(2_000, None)
-    discount = vote_discount(answers[held], labels[held], experts[held])
-    heard = (answers[test], np.full(answers[test].shape, True), experts[test], model[test])
-    top = float(np.mean(answers[test, 0] == labels[test]))
-    assert right(bayes_vote(*heard), labels[test]) < top
-    assert right(bayes_vote(*heard, discount=discount), labels[test]) > top + 0.05
+    bayes = bayes_vote(*heard, model[test], law=law)
+    assert right(bayes, labels[test]) >= top - 0.01
+    assert right(bayes, labels[test]) > plain + 0.02
+    assert bayes.confidence.mean() == pytest.approx(right(bayes, labels[test]), abs=0.05)

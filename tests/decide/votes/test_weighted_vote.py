@@ -100,34 +100,10 @@ def test_one_vote_against():
     assert vote.confidence.tolist() == pytest.approx([0.9])
 
 
-def test_two_copies_beside_a_third_expert_count_as_their_correlation_says():
-    """Each copy errs with one of two others: r = 1/2. Three are heard, so that each counts 1 / (1 + 2/2) = 1/2."""
-    copies = weighted_vote([[0, 0, 1]], [[True] * 3], [0.8, 0.8, 0.9], n_classes=3, discount=[0.5, 0.5, 0.0])
-    one = weighted_vote([[0, 1]], [[True] * 2], [0.8, 0.9], n_classes=3)
-    assert np.array_equal(copies.label, one.label)
-    assert copies.confidence == pytest.approx(one.confidence)
-
-
 def test_certain_experts_stay_finite_and_cancel_out():
     vote = weighted_vote([[0, 1]], [[True, True]], [1.0, 1.0], n_classes=2, class_proba=[[0.4, 0.6]])
     assert vote.label.tolist() == [1]
     assert vote.confidence.tolist() == pytest.approx([0.5])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"eps": 0.0}, r"eps must lie in \(0, 0.5\), got 0.0"),
-        ({"eps": 0.5}, r"eps must lie in \(0, 0.5\), got 0.5"),
-        ({"discount": [1.0]}, r"discount must have shape \(2,\), one number per expert, got \(1,\)"),
-        ({"discount": [1.0, -0.1]}, r"discount must lie in \[0, 1\], got \[1.0, -0.1\]; vote_discount estimates it"),
-        ({"discount": [1.0, np.nan]}, r"discount must lie in \[0, 1\], got \[1.0, nan\]"),
-        ({"discount": [1.5, 1.0]}, r"discount must lie in \[0, 1\], got \[1.5, 1.0\]"),
-    ],
-)
-def test_what_is_wrong_is_said(options, message):
-    with pytest.raises(InputError, match=message):
-        weighted_vote([[0, 1]], [[True, True]], [0.5, 0.6], n_classes=2, **options)
 
 
 def test_nobody_heard_names_the_item():
