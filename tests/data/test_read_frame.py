@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import defero.data
+from defero import read_cases
 from defero.core.errors import InputError, TableError
 from defero.data.tables.formats import first_row
 from defero.data.tables.read import NoRowsError, read_chunks, read_frame
-from defero.data.tables.wide import read_table
 
 FRAME = pd.DataFrame(
     {
@@ -239,15 +239,11 @@ def test_recipe_and_fingerprints_load_without_pandas():
 @pytest.mark.parametrize(
     "name",
     [
-        "read_label_studio",
-        "read_prodigy",
-        "read_long",
         "join_answers",
         "majority_labels",
         "tasks_with_decisions",
         "write_label_studio",
         "AnswerLog",
-        "table_from_long",
     ],
 )
 def test_what_reads_annotations_is_exported(name):
@@ -278,13 +274,13 @@ def test_a_missing_header_row_is_suspected(tmp_path):
     path = tmp_path / "iris.csv"
     path.write_text("5.1,3.5,1.4,setosa\n4.9,3.0,1.3,virginica\n", encoding="utf-8")
     with pytest.raises(TableError, match=r"'species'.*is the header row missing\?"):
-        read_table(path, label="species", expert_names=[])
+        read_cases(path, label="species", expert_names=[])
     path.write_text("1.4,1.4,0,setosa\n4.9,3.0,1.3,virginica\n", encoding="utf-8")
     with pytest.raises(TableError, match=r"'1\.4' more than once.*is the header row missing\?"):
         read_frame(path)
     path.write_text("0,1,2,label\n4.9,3.0,1.3,virginica\n", encoding="utf-8")
     with pytest.raises(TableError, match=r"no column 'lable'.*did you mean 'label'\?.*label\.$"):
-        read_table(path, label="lable", expert_names=[])
+        read_cases(path, label="lable", expert_names=[])
 
 
 def test_semicolons_of_a_spreadsheet_are_read(tmp_path):

@@ -13,13 +13,15 @@ import pandas as pd
 from defero.core.errors import InputError, TableError
 from defero.core.wording import join_names
 from defero.data.table_spec import Control
-from defero.data.tables.cells import column_names, is_blank, no_such_column
+from defero.data.tables.cells import column_names, is_blank
 from defero.data.tables.json_lines import ENDINGS
 from defero.data.tables.wide import ItemKeys
 from defero.data.whole_files import write_whole
 
 KEY = "task_id"
 ROUTING = "defero_"
+MODEL_VERSION = "defero"
+SOURCE = "decisions"
 
 
 def tasks_with_decisions(
@@ -27,9 +29,6 @@ def tasks_with_decisions(
     decisions: pd.DataFrame,
     *,
     control: Control,
-    key: str | None = None,
-    model_version: str = "defero",
-    source: str = "decisions",
 ) -> list[dict[str, Any]]:
     """Return the tasks with a prediction and the route of each; the tasks given are not changed.
 
@@ -41,15 +40,11 @@ def tasks_with_decisions(
     Parameters
     ----------
     tasks : sequence of mapping
-        As `ExportedCases.tasks` holds them.
+        As an export holds them.
     decisions : DataFrame
-        As `defero route` writes them: route, panel, model_says, p_model, ...
+        As `defero route` writes them: the ids of the tasks, then route, panel, model_says, p_model, ...
     control : Control
-        The question that the prediction answers: `ExportedCases.control`.
-    key : str, optional
-        The column of task ids; else `task_id`, else the first column.
-    model_version : str
-        The name of the prediction.
+        The question that the prediction answers: `Cases.control`.
 
     Examples
     --------
@@ -59,40 +54,32 @@ def tasks_with_decisions(
     >>> task["data"]["defero_route"], task["predictions"][0]["score"]
     ('ann', 0.6)
     """
-    table = decisions.set_axis(list(column_names(decisions, source=source)), axis=1)
-    own_key = _key(table, key, source=source)
+    table = decisions.set_axis(list(column_names(decisions, source=SOURCE)), axis=1)
+    if table.columns.empty:
+        raise TableError(f"{SOURCE}: has no columns.")
+    own_key = table.columns[0]
     ids = [task.get("id") if task.get("id") is not None else number for number, task in enumerate(tasks, start=1)]
     keys = ItemKeys.of(pd.DataFrame({KEY: pd.Series(ids, dtype=object)}), KEY, source="tasks", first_row=1)
-    place = keys.find(table[own_key], rows=np.arange(len(table)), source=source, unknown="error")
+    place = keys.find(table[own_key], rows=np.arange(len(table)), source=SOURCE, unknown="error")
     if len(set(place.tolist())) < len(place):
-        raise TableError(f"{source}: column {own_key}: a task has two decisions; leave one row for each task.")
+        raise TableError(f"{SOURCE}: column {own_key}: a task has two decisions; leave one row for each task.")
     decided = [copy.deepcopy(dict(task)) for task in tasks]
     rows = table.drop(columns=own_key).astype(object).to_dict("records")
     for number, row in zip(place.tolist(), rows, strict=True):
-        _add_decision(decided[number], row, control, model_version=model_version)
+        _add_decision(decided[number], row, control)
     return decided
 
 
-def _key(table: pd.DataFrame, key: str | None, *, source: str) -> str:
-    columns = list(table.columns)
-    if not columns:
-        raise TableError(f"{source}: has no columns.")
-    chosen = key if key is not None else KEY if KEY in columns else columns[0]
-    if chosen not in columns:
-        raise no_such_column(chosen, columns, source=source, role="the key")
-    return str(chosen)
-
-
-def _add_decision(task: dict[str, Any], row: Mapping[Any, Any], control: Control, *, model_version: str) -> None:
+def _add_decision(task: dict[str, Any], row: Mapping[Any, Any], control: Control) -> None:
     plain = {str(name): _plain(value) for name, value in row.items()}
     task["data"] = {**(task.get("data") or {}), **{f"{ROUTING}{name}": value for name, value in plain.items()}}
     answer = plain.get("model_says")
     if answer is None:
         return
-    prediction: dict[str, Any] = {"model_version": model_version, "result": [control.result(answer)]}
+    prediction: dict[str, Any] = {"model_version": MODEL_VERSION, "result": [control.result(answer)]}
     if isinstance(plain.get("p_model"), int | float):
         prediction["score"] = plain["p_model"]
-    others = [one for one in task.get("predictions") or [] if one.get("model_version") != model_version]
+    others = [one for one in task.get("predictions") or [] if one.get("model_version") != MODEL_VERSION]
     task["predictions"] = [*others, prediction]
 
 
