@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, join_names, list_in_words
-from defero.data.recipes.embedded_column import EmbeddedColumn
 from defero.data.recipes.text_column import TextColumn
+from defero.data.recipes.text_encoder import EmbeddedColumn
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.recipes.usual import LARGEST_NUMBER, usual_bounds
 from defero.data.tables.cells import (
@@ -62,6 +62,8 @@ class NumericColumn:
     """
 
     kind: ClassVar[str] = "number"
+    new: ClassVar[str] = "far beyond the training range"
+    filled: ClassVar[str] = "blank, filled with the training median"
     name: str
     fill: float
     varies: bool
@@ -115,6 +117,8 @@ class CategoricalColumn:
     """A column of categories: one 0/1 column for each frequent level."""
 
     kind: ClassVar[str] = "category"
+    new: ClassVar[str] = "a category never seen in training"
+    filled: ClassVar[str] = "blank, which no training row was"
     name: str
     levels: tuple[str, ...]
     other: bool
@@ -361,25 +365,13 @@ class NumberedColumns:
         return self.matrix[:, self.columns.index(name)]
 
 
-NEW: dict[type, str] = {
-    NumericColumn: "far beyond the training range",
-    CategoricalColumn: "a category never seen in training",
-    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "none of its words was seen in training"),
-}
-FILLED: dict[type, str] = {
-    NumericColumn: "blank, filled with the training median",
-    CategoricalColumn: "blank, which no training row was",
-    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "blank, read as no words"),
-}
-
-
 def remark_sentences(remarks: Mapping[str, int]) -> list[str]:
     """Return a sentence for each remark on new rows; all columns with filled cells share one, the last.
 
     >>> remark_sentences({"age: blank, filled with the training median": 3, "size: far beyond the training range": 1})
     ['size: far beyond the training range, in 1 row.', 'blank cells, filled with the training median: age in 3 rows.']
     """
-    routine = f": {FILLED[NumericColumn]}"
+    routine = f": {NumericColumn.filled}"
     others = {clause: count for clause, count in remarks.items() if not clause.endswith(routine)}
     blanks = {clause.removesuffix(routine): count for clause, count in remarks.items() if clause.endswith(routine)}
     sentences = [f"{clause}, in {count_of(count, 'row')}." for clause, count in others.items()]
