@@ -193,11 +193,17 @@ def test_a_number_too_large_to_compute_with_raises_with_its_row_and_column(huge)
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ([f"€{place}.45" for place in range(60)], "looks like numbers with a currency sign; write them as 1234.5"),
-        ([f"$ 1,{place + 100}.50" for place in range(60)], "looks like numbers with a currency sign; write"),
-        ([f"1.{place + 100},50\u00a0€" for place in range(59)] + ["n/a"], "looks like numbers with a currency sign; w"),
-        ([f"{place},5 %" for place in range(60)], "looks like numbers with a percent sign; write them as 1234.5"),
-        ([f"12 {place + 100}" for place in range(60)], "looks like numbers with separators; write them as 1234.5"),
+        ([f"€{place}.45" for place in range(60)], "looks like numbers with separators or signs; write them as 1234.5"),
+        ([f"$ 1,{place + 100}.50" for place in range(60)], "looks like numbers with separators or signs; write"),
+        (
+            [f"1.{place + 100},50\u00a0€" for place in range(59)] + ["n/a"],
+            "looks like numbers with separators or signs; w",
+        ),
+        ([f"{place},5 %" for place in range(60)], "looks like numbers with separators or signs; write them as 1234.5"),
+        (
+            [f"12 {place + 100}" for place in range(60)],
+            "looks like numbers with separators or signs; write them as 1234.5",
+        ),
         ([f"the patient said {place}" for place in range(60)], "free text; name it as a text to use it"),
         ([f"{place / 7:.3f}" for place in range(60)], "numbers stored as text; convert them to numbers"),
         (

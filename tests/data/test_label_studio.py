@@ -10,8 +10,7 @@ from studio import TASKS, annotation, answers, choice, write_export
 
 from defero import read_cases
 from defero.core.errors import TableError
-from defero.data.exports.label_studio import LABEL_STUDIO
-from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
+from defero.data.exports.label_studio import LABEL_STUDIO, tasks_with_decisions, write_label_studio
 from defero.data.table_spec import Control
 
 

@@ -9,8 +9,7 @@ import pytest
 from studio import TASKS, answers, write_export
 
 from defero.core.errors import InputError, TableError
-from defero.data.exports.label_studio import LABEL_STUDIO
-from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
+from defero.data.exports.label_studio import LABEL_STUDIO, tasks_with_decisions, write_label_studio
 from defero.data.table_spec import Control
 
 

@@ -5,8 +5,8 @@ from defero.data.exports.export import EXPORTS as EXPORTS
 from defero.data.exports.export import Export as Export
 from defero.data.exports.export import ExportedCases as ExportedCases
 from defero.data.exports.export import OpenCases as OpenCases
-from defero.data.exports.label_studio_tasks import tasks_with_decisions as tasks_with_decisions
-from defero.data.exports.label_studio_tasks import write_label_studio as write_label_studio
+from defero.data.exports.label_studio import tasks_with_decisions as tasks_with_decisions
+from defero.data.exports.label_studio import write_label_studio as write_label_studio
 from defero.data.recipes.pictures import PictureFiles as PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe as FeatureRecipe
 from defero.data.tables.formats import TABLE_FORMATS as TABLE_FORMATS
