@@ -214,7 +214,7 @@ def test_a_missing_file_and_a_strange_one_are_told(folder):
 def test_a_folder_in_the_way_is_told_before_training(folder, monkeypatch):
     (folder / "other").mkdir()
     (folder / "other" / "letter.txt").write_text("dear")
-    monkeypatch.setattr("defero.data.tables.wide.read_frame", None)
+    monkeypatch.setattr("defero.data.tables.read.read_frame", None)
     outcome = fit("cases.csv")
     assert (outcome.code, outcome.err) == (
         2,

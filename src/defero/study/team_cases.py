@@ -5,7 +5,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from defero.core import ExpertTable
+from defero.core.answers import MISSING, Answers
 from defero.core.errors import Argument, InputError
 from defero.core.wording import join_names
 from defero.data.case_reader import cases_in
@@ -244,8 +247,10 @@ def _with_silent(cases: Cases, team: Team, silent: tuple[str, ...]) -> Cases:
     """Let experts who have no column stand in the table as people who were asked nothing, and say so."""
     if not silent:
         return cases
-    table, names = cases.table, list(team.expert_names)
-    answers = table.answers.reindex(columns=names).astype(object)
+    table, names = cases.table, team.expert_names
+    codes = np.full((len(table), len(names)), MISSING)
+    codes[:, [names.index(name) for name in table.expert_names]] = table.answer_idx
+    answers = Answers.from_cells(codes, classes=table.classes, expert_names=names)
     whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, expert_names=names)
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."

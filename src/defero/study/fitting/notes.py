@@ -10,7 +10,7 @@ from defero.core.wording import join_names
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
 from defero.data.cases import Cases
 from defero.data.fingerprint import row_fingerprints
-from defero.data.recipes.columns import MOST_OFFERED, CategoricalColumn, Column, odd_cells
+from defero.data.recipes.columns import CategoricalColumn, Column, odd_cells
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import row_number
 from defero.data.tables.wide import plain_name
@@ -115,16 +115,7 @@ def _odd_cells(cases: Cases, team: Team) -> list[str]:
             continue
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"
-        verb, cells = ("is not a number", "the cell") if odd.count == 1 else ("are not numbers", "such cells")
-        offered = odd.probably_blank[:MOST_OFFERED]
-        sentences.append(
-            Message(
-                f"column {name} {what}: {odd.listing()} {verb}, first in row {row}; correct {cells}, or leave "
-                f"{'it' if odd.count == 1 else 'them'} blank if the number is unknown",
-                *(() if not offered else (", or pass ", Argument("blank", list(offered)))),
-                ".",
-            )
-        )
+        sentences.append(Message(f"column {name} {what}: ", *odd.pieces(row), "."))
     return sentences
 
 

@@ -14,7 +14,7 @@ from defero.core.results import MODEL, Assignment, Steps
 from defero.core.scores import Scores
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
-from defero.data.answers.spellings import Spellings, missing_answers_note, without_missing_answers
+from defero.data.answers.spellings import Spellings, missing_answers_note
 from defero.data.tables.read import NoRowsError
 from defero.decide.terms import TeamTerms
 from defero.study.routing.decisions import SETTLED, blank_where
@@ -56,12 +56,11 @@ def answers_so_far(
     keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
     answer_idx = np.full((len(keys), len(team.expert_names)), MISSING)
     try:
-        columns = long_columns(log.head(), **reading.log_columns(team), time=None, source=log.name)
+        columns = long_columns(log.head(), **reading.log_columns(team), source=log.name)
     except NoRowsError:  # the first round: nobody has answered yet
         return AnswersSoFar(answer_idx)
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
-    frame, missing = without_missing_answers(frame, [columns.answer], team.classes)
     joined = join_answers(
         keys,
         frame,
@@ -72,6 +71,7 @@ def answers_so_far(
         first_row=log.first_row,
         items_first_row=first_row,
     )
+    joined, missing = joined.without_missing(team.classes)
     strangers = [name for name in joined.expert_names if name not in team.expert_names]
     if strangers:
         hint = did_you_mean(strangers[0], team.expert_names)
