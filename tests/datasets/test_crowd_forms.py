@@ -11,10 +11,10 @@ from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
 from defero.datasets import (
+    DATASETS,
     AgreementSet,
     chexpert_readers,
     credit_default_clients,
-    find_dataset,
     hatespeech,
     keswani_toxicity,
     labelme_crowd,
@@ -158,7 +158,7 @@ def test_defendants_with_and_without_answers(tmp_path):
 
 def write_films(folder, *, studies):
     """Write each table of the registry for two films: film a has every finding, film b none."""
-    for file in find_dataset("chexpert-readers").files:
+    for file in DATASETS.find("chexpert-readers").files:
         path = folder / file.path
         path.parent.mkdir(exist_ok=True)
         order = ["a", "b"] if path.name == "groundtruth.csv" else studies
@@ -236,7 +236,7 @@ def test_wrong_disagreements_are_told(tmp_path, item, said):
 def test_scores_from_the_json_of_their_source(tmp_path):
     home = tmp_path / "llm_routing_7"
     home.mkdir()
-    names = [Path(file.path).name for file in find_dataset("llm-routing-7").of_form("source")]
+    names = [Path(file.path).name for file in DATASETS.find("llm-routing-7").of_form("source")]
     for name in names:
         rows = [{"question": f"q of {name}", "scores": {"a": 0, "b": 0.25}, "cluster_id": 3}]
         (home / name).write_text(json.dumps(rows))

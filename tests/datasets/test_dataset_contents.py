@@ -10,6 +10,7 @@ import pytest
 from cifar_batches import binary_batch, planes, python2_batch
 
 from defero.datasets import (
+    DATASETS,
     chexpert_readers,
     chexpert_tables,
     cifar10,
@@ -19,8 +20,6 @@ from defero.datasets import (
     credit_default,
     credit_default_cases,
     credit_default_clients,
-    dataset_names,
-    find_dataset,
     get_dataset,
     hatespeech,
     keswani_toxicity,
@@ -39,7 +38,7 @@ from defero.datasets.tables import FINDINGS, READ_BY_NETWORKS
 pytestmark = pytest.mark.skipif(
     not os.environ.get("DEFERO_DATA"), reason="DEFERO_DATA names no folder with the real data"
 )
-CIFAR10 = find_dataset("cifar10").arrays
+CIFAR10 = DATASETS.find("cifar10").arrays
 
 
 def array_sha256(array):
@@ -51,7 +50,7 @@ def right(table):
     return table.correct.sum() / table.observed.sum()
 
 
-@pytest.mark.parametrize("name", dataset_names())
+@pytest.mark.parametrize("name", DATASETS)
 def test_checksums_hold(name):
     fetched = get_dataset(name)
     assert fetched.downloaded == ()
@@ -108,7 +107,7 @@ def test_cifar10h_is_in_the_order_of_cifar10():
 
 
 def test_our_form_of_the_tweets_holds_the_bytes_of_the_source():
-    ours, source = find_dataset("hatespeech").files
+    ours, source = DATASETS.find("hatespeech").files
     content = gzip.decompress((data_folder() / ours.path).read_bytes())
     assert hashlib.sha256(content).hexdigest() == source.sha256
 

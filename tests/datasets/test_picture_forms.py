@@ -9,11 +9,11 @@ from PIL import Image
 
 from defero.core.errors import InputError
 from defero.datasets import (
+    DATASETS,
     cifar10,
     cifar10h,
     cifar10h_networks,
     cifar10n,
-    find_dataset,
     get_dataset,
 )
 from defero.datasets.cifar import cifar10_labels
@@ -65,7 +65,7 @@ def test_cifar10_is_the_same_in_every_form(tmp_path, pieces, form):
     assert every.split.tolist() == ["train"] * 20 + ["test"] * 4
     assert (every.ids[0], every.ids[-1], every.n_classes, len(every)) == ("train-0", "test-3", 10, 24)
     assert not every.images.flags.writeable
-    assert form_here(tmp_path, find_dataset("cifar10")) == ("compact" if form == "mosaics" else "source")
+    assert form_here(tmp_path, DATASETS.find("cifar10")) == ("compact" if form == "mosaics" else "source")
     test = cifar10(folder=tmp_path, part="test")
     np.testing.assert_array_equal(test.images, pieces["test_batch"][0])
     np.testing.assert_array_equal(cifar10_labels(folder=tmp_path, part="test"), test.labels)
@@ -77,7 +77,7 @@ def test_binary_batches_need_no_download(tmp_path, pieces):
     assert fetched.downloaded == ()
     assert [file.path for file in fetched.files] == [f"cifar10/cifar-10-batches-bin/{name}.bin" for name in BATCHES]
     (tmp_path / "cifar10" / "cifar-10-batches-bin" / "test_batch.bin").unlink()
-    assert form_here(tmp_path, find_dataset("cifar10")) is None
+    assert form_here(tmp_path, DATASETS.find("cifar10")) is None
 
 
 @pytest.mark.parametrize(

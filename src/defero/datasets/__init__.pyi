@@ -1,11 +1,9 @@
 from defero.core.splits import split_groups as split_groups
 from defero.core.splits import split_rows as split_rows
+from defero.datasets.catalog import DATASETS as DATASETS
 from defero.datasets.catalog import DataFile as DataFile
 from defero.datasets.catalog import Dataset as Dataset
-from defero.datasets.catalog import dataset_names as dataset_names
-from defero.datasets.catalog import find_dataset as find_dataset
 from defero.datasets.catalog import load_dataset as load_dataset
-from defero.datasets.catalog import register_dataset as register_dataset
 from defero.datasets.cifar import cifar10 as cifar10
 from defero.datasets.cifar import cifar10h as cifar10h
 from defero.datasets.cifar import cifar10h_networks as cifar10h_networks

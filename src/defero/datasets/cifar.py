@@ -11,7 +11,7 @@ import numpy as np
 from defero.core.checks.arrays import IntArray, one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import find_dataset
+from defero.datasets.catalog import DATASETS
 from defero.datasets.files import how_to_get, located, member_path, read_picture
 from defero.datasets.folder import Folder, data_folder
 from defero.datasets.restricted_pickle import read_object_npy, read_pickle
@@ -64,7 +64,7 @@ def read_piece(root: Path, piece: str) -> tuple[Pictures, IntArray]:
         return read_python_batch(python)
     binary = member_path(home, f"{batch}.bin")
     if binary is None:
-        raise InputError(how_to_get(root, find_dataset("cifar10")))
+        raise InputError(how_to_get(root, DATASETS.find("cifar10")))
     return read_binary_batch(binary)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from defero.core.errors import Argument, InputError
 from defero.data.recipes.pictures import decode_picture
-from defero.datasets.catalog import DataFile, Dataset, Form, find_dataset
+from defero.datasets.catalog import DATASETS, DataFile, Dataset, Form
 from defero.datasets.download import MOST_BYTES, download
 from defero.datasets.folder import (
     RECORDS,
@@ -116,7 +116,7 @@ def _form(root: Path, entry: Dataset) -> Form:
 
 def located(name: str, folder: Folder = None) -> tuple[Path, bool]:
     """Return the folder of a data set's files, and whether they are our compact form; raise where there are none."""
-    entry, root = find_dataset(name), data_folder(folder)
+    entry, root = DATASETS.find(name), data_folder(folder)
     form = _form(root, entry)
     return root / Path(entry.of_form(form)[0].path).parts[0], form == "compact"
 
@@ -179,15 +179,15 @@ def get_dataset(
     Parameters
     ----------
     name : str
-        As in `dataset_names()`.
+        One of `DATASETS`.
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     accept_licence : bool
-        Needed once, where something is downloaded for the first time: `find_dataset(name).licence` says which.
+        Needed once, where something is downloaded for the first time: `DATASETS.find(name).licence` says which.
     progress : callable, optional
         Called with a file's name, its bytes so far and in all (None where unknown).
     """
-    entry, root = find_dataset(name), data_folder(folder)
+    entry, root = DATASETS.find(name), data_folder(folder)
     if form_here(root, entry) is not None:
         return Fetched(entry, root, (), check_files(root, entry))
     sources = entry.of_form("source")

@@ -13,7 +13,7 @@ from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
-from defero.datasets.catalog import find_dataset
+from defero.datasets.catalog import DATASETS
 from defero.datasets.files import located
 from defero.datasets.folder import Folder
 from defero.datasets.values import CorrectnessTable
@@ -326,7 +326,7 @@ def llm_routing_7(*, folder: Folder = None) -> CorrectnessTable:
     home, compact = located("llm-routing-7", folder)
     if compact:
         return _from_frame(pd.read_parquet(home / "routerdc7.parquet"))
-    paths = sorted(home.parent / file.path for file in find_dataset("llm-routing-7").of_form("source"))
+    paths = sorted(home.parent / file.path for file in DATASETS.find("llm-routing-7").of_form("source"))
     return _from_frame(pd.concat([_from_json(path) for path in paths], ignore_index=True))
 
 

@@ -136,7 +136,7 @@ class Answer(Tabular):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Steps(Tabular):
+class NextSteps(Tabular):
     """The next step of n cases.
 
     Attributes
@@ -161,7 +161,7 @@ class Steps(Tabular):
 
     Examples
     --------
-    >>> steps = Steps(np.array([0, -1]), ("ann",), np.array(["a", "b"]), np.array([0.6, 0.9]), np.array([0.4, 0.1]),
+    >>> steps = NextSteps(np.array([0, -1]), ("ann",), np.array(["a", "b"]), np.array([0.6, 0.9]), np.array([0.4, 0.1]),
     ...               np.array([0.2, 0.1]))
     >>> steps.reason
     ['ask ann: 0.200 expected, 0.400 if answered now', 'answer now: 0.100 expected, no question is worth its fee']
@@ -191,9 +191,8 @@ class Steps(Tabular):
     def headline(self) -> str:
         """Return how many cases are asked about, and how many are answered."""
         n_asked = int((self.ask != MODEL).sum())
-        return (
-            f"Steps: {count_of(len(self), 'case')}; ask an expert for {n_asked:,}, answer {len(self) - n_asked:,} now."
-        )
+        counts = f"ask an expert for {n_asked:,}, answer {len(self) - n_asked:,} now"
+        return f"NextSteps: {count_of(len(self), 'case')}; {counts}."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return ask, label and p_right (of cases that are answered now), expected_cost and reason."""
