@@ -132,11 +132,11 @@ def test_without_a_terminal_the_licence_needs_yes(folder, source):
     assert list(folder.iterdir()) == []
 
 
-def test_binary_batches_of_cifar10_are_here(folder):
-    home = folder / "cifar10" / "cifar-10-batches-bin"
+def test_batches_of_cifar10_are_here(folder):
+    home = folder / "cifar10" / "cifar-10-batches-py"
     home.mkdir(parents=True)
     for name in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"):
-        (home / f"{name}.bin").write_bytes(bytes(3073))
+        (home / name).write_bytes(bytes(3073))
     assert re.search("^cifar10 +here ", run("list")[1], re.MULTILINE)
     code, out, _ = run("get", "cifar10")
     assert code == 0

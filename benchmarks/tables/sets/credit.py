@@ -8,7 +8,7 @@ import pandas as pd
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.split import Rows, Split, cut
 from defero.core.checks.arrays import IntArray
-from defero.datasets.tables import credit_default_cases, credit_default_clients
+from defero.datasets.tables import credit_default, credit_default_clients
 from defero.simulate.team import SimulatedTeam
 
 LAWS = ("ring", "checkerboard", "product")
@@ -24,13 +24,13 @@ def clients() -> pd.DataFrame:
 
 def team_of(law: str, n_experts: int, seed: int) -> SimulatedTeam:
     """Return one team on all clients, with the probabilities that its answers were drawn with."""
-    return credit_default_cases(law=law, n_experts=n_experts, random_state=seed).team
+    return credit_default(law=law, n_experts=n_experts, random_state=seed).team
 
 
 @cache
 def answered(law: str, n_experts: int, seed: int) -> tuple[IntArray, IntArray]:
     """Return labels (n,) and everybody's answers (n, J) of one team."""
-    cases = credit_default_cases(law=law, n_experts=n_experts, random_state=seed)
+    cases = credit_default(law=law, n_experts=n_experts, random_state=seed)
     return np.asarray(cases.table.labels, dtype=np.int64), cases.team.answers
 
 

@@ -38,8 +38,6 @@ class DataFile:
         than 100 MB, and a url with a commit in it names one version.
     members : tuple of str
         For an archive: the ends of the paths inside it that are taken out. The archive itself is not kept.
-    instead : tuple of str
-        Ends of paths that, all together, do as well as the members: another packing by the same source.
     """
 
     path: str
@@ -48,7 +46,6 @@ class DataFile:
     url: str | None = None
     most_mb: int | None = None
     members: tuple[str, ...] = ()
-    instead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -39,16 +39,13 @@ class CheckedFile:
 
 
 def files_on_disk(root: Path, file: DataFile) -> list[Path] | None:
-    """Return the paths of a data set's file, an archive's members or their replacement; None where some are missing."""
+    """Return the paths of a data set's file, or an archive's members; None where some are missing."""
     if not file.members:
         paths = sorted(root.glob(file.path)) if "*" in file.path else [root / file.path]
         return [path for path in paths if "*" in file.path or path.is_file()] or None
     home = (root / file.path).parent
-    for ends in (file.members, file.instead):
-        paths = [path for path in (member_path(home, end) for end in ends) if path is not None]
-        if ends and len(paths) == len(ends):
-            return paths
-    return None
+    paths = [path for path in (member_path(home, end) for end in file.members) if path is not None]
+    return paths if len(paths) == len(file.members) else None
 
 
 def member_path(home: Path, member: str) -> Path | None:

@@ -51,8 +51,8 @@ _NAMES = {
 """The source's codes; its other codes are "other" here."""
 
 
-def chexpert_readers(finding: str, *, folder: Folder = None) -> ExpertTable:
-    """Load 500 chest films with who sees one finding in them, 0 or 1.
+def chexpert_tables(*, folder: Folder = None) -> dict[str, ExpertTable]:
+    """Load 500 chest films with who sees a finding in them, 0 or 1: one table for each of the 14 findings.
 
     The truth is the majority of five radiologists who are not among the experts. Experts are three other radiologists
     and, for five of the 14 findings, the decisions of eight networks. The films themselves are not in the data:
@@ -60,17 +60,9 @@ def chexpert_readers(finding: str, *, folder: Folder = None) -> ExpertTable:
 
     Parameters
     ----------
-    finding : str
-        One of `FINDINGS`.
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
-    one_of("finding", finding, FINDINGS)
-    return _chest_films(finding, _read_all(folder))
-
-
-def chexpert_tables(*, folder: Folder = None) -> dict[str, ExpertTable]:
-    """Load one table for each of the 14 findings."""
     files = _read_all(folder)
     return {finding: _chest_films(finding, files) for finding in FINDINGS}
 
@@ -170,11 +162,11 @@ def credit_default(
     answered: float = 1.0,
     n_answers: int | None = None,
     random_state: int = 0,
-) -> ExpertTable:
+) -> SimulatedCases:
     """Load 30,000 credit card clients, 1 if they default next month, with simulated experts.
 
     There are no real experts in the data. Skill depends on the amounts and the age by `law`, on the class, and on the
-    education of the client: `simulate_team`. `credit_default_cases` returns the exact probabilities too.
+    education of the client: `simulate_team`.
 
     Parameters
     ----------
@@ -189,22 +181,12 @@ def credit_default(
         Instead of `answered`: the number of cases that each expert was asked about.
     random_state : int
         Seed of the experts.
+
+    Returns
+    -------
+    SimulatedCases
+        `table`, and `team` with the exact probabilities.
     """
-    return credit_default_cases(
-        folder=folder, law=law, n_experts=n_experts, answered=answered, n_answers=n_answers, random_state=random_state
-    ).table
-
-
-def credit_default_cases(
-    *,
-    folder: Folder = None,
-    law: str = "ring",
-    n_experts: int = 4,
-    answered: float = 1.0,
-    n_answers: int | None = None,
-    random_state: int = 0,
-) -> SimulatedCases:
-    """Load `credit_default` together with the probabilities that its experts were drawn with."""
     clients = credit_default_clients(folder=folder)
     features = clients.drop(columns=_TARGET)
     labels = clients[_TARGET].to_numpy(dtype=np.int64)
