@@ -14,7 +14,7 @@ from defero.datasets import (
     DATASETS,
     AgreementSet,
     chexpert_tables,
-    credit_default_clients,
+    credit_default,
     hatespeech,
     keswani_toxicity,
     labelme_crowd,
@@ -119,7 +119,7 @@ def test_clients_from_the_sheet_of_their_source(tmp_path):
     path = tmp_path / "credit_default" / "default_of_credit_card_clients.csv"
     names = "ID,LIMIT_BAL,SEX,EDUCATION,MARRIAGE,AGE,PAY_0,default payment next month"
     path.write_text(f",X1,X2,X3,X4,X5,X6,Y\n{names}\n1,20000,2,2,1,24,2,1\n2,9,1,6,0,30,-1,0\n")
-    clients = credit_default_clients(folder=tmp_path)
+    clients = credit_default(folder=tmp_path)
     assert clients.to_dict("list") == {
         "limit_bal": [20_000, 9],
         "sex": ["female", "male"],
@@ -131,7 +131,7 @@ def test_clients_from_the_sheet_of_their_source(tmp_path):
     }
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="line of column names that begins with ID"):
-        credit_default_clients(folder=tmp_path)
+        credit_default(folder=tmp_path)
 
 
 def test_defendants_with_and_without_answers(tmp_path):

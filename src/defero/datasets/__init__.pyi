@@ -20,10 +20,8 @@ from defero.datasets.files import how_to_get as how_to_get
 from defero.datasets.files import located as located
 from defero.datasets.files import read_picture as read_picture
 from defero.datasets.folder import data_folder as data_folder
-from defero.datasets.tables import SimulatedCases as SimulatedCases
 from defero.datasets.tables import chexpert_tables as chexpert_tables
 from defero.datasets.tables import credit_default as credit_default
-from defero.datasets.tables import credit_default_clients as credit_default_clients
 from defero.datasets.tables import digits_team as digits_team
 from defero.datasets.tables import llm_routing_7 as llm_routing_7
 from defero.datasets.tables import llm_routing_9 as llm_routing_9

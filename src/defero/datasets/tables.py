@@ -1,7 +1,6 @@
 """Tables: chest films with readers, defendants with laypeople, questions to language models; simulated experts."""
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -18,7 +17,6 @@ from defero.datasets.files import located
 from defero.datasets.folder import Folder
 from defero.datasets.values import CorrectnessTable
 from defero.simulate import simulate_pool, specialist
-from defero.simulate.team import SimulatedTeam, simulate_team
 
 FINDINGS = (
     "No Finding",
@@ -139,74 +137,8 @@ def recidivism_people(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class SimulatedCases:
-    """A table with simulated experts, and the team that answered it.
-
-    Attributes
-    ----------
-    table : ExpertTable
-    team : SimulatedTeam
-        The exact probabilities, row by row as in the table.
-    """
-
-    table: ExpertTable
-    team: SimulatedTeam
-
-
-def credit_default(
-    *,
-    folder: Folder = None,
-    law: str = "ring",
-    n_experts: int = 4,
-    answered: float = 1.0,
-    n_answers: int | None = None,
-    random_state: int = 0,
-) -> SimulatedCases:
-    """Load 30,000 credit card clients, 1 if they default next month, with simulated experts.
-
-    There are no real experts in the data. Skill depends on the amounts and the age by `law`, on the class, and on the
-    education of the client: `simulate_team`.
-
-    Parameters
-    ----------
-    folder : path, optional
-        The data folder. Default: DEFERO_DATA, else the user's cache folder.
-    law : "ring", "checkerboard", "stripes" or "product"
-        The shape of each expert's skill.
-    n_experts : int
-    answered : float
-        The probability that an expert was asked about a case.
-    n_answers : int, optional
-        Instead of `answered`: the number of cases that each expert was asked about.
-    random_state : int
-        Seed of the experts.
-
-    Returns
-    -------
-    SimulatedCases
-        `table`, and `team` with the exact probabilities.
-    """
-    clients = credit_default_clients(folder=folder)
-    features = clients.drop(columns=_TARGET)
-    labels = clients[_TARGET].to_numpy(dtype=np.int64)
-    amounts = features.drop(columns=list(_NAMES)).filter(regex="^(?!pay_[0-9])")
-    team = simulate_team(
-        amounts,
-        labels,
-        n_experts=n_experts,
-        n_classes=2,
-        law=law,
-        strata=pd.factorize(features["education"], sort=True)[0],
-        answered=answered,
-        n_answers=n_answers,
-        rng=np.random.default_rng(random_state),
-    )
-    return SimulatedCases(ExpertTable(labels, team.answers, features=features), team)
-
-
-def credit_default_clients(*, folder: Folder = None) -> pd.DataFrame:
-    """Load the 30,000 clients alone: 23 features and `default_next_month`.
+def credit_default(*, folder: Folder = None) -> pd.DataFrame:
+    """Load 30,000 credit card clients: 23 features and `default_next_month`. `simulate_team` gives them experts.
 
     Columns have the source's names in lower case. Sex, education and marriage are texts; pay_0 to pay_6 are months of
     delay (-2 and -1: paid), bill_amt1 to pay_amt6 amounts in New Taiwan dollars, the latest month first.

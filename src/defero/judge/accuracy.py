@@ -13,7 +13,7 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels, answer_matrix
 from defero.core.results import MODEL, Decision
 from defero.core.trial import Trial
-from defero.judge.intervals import Share, holm, mcnemar, number
+from defero.judge.intervals import Share, compare, holm, number
 
 
 def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike | Decision) -> Labels:
@@ -140,7 +140,7 @@ def class_recalls(trial: Trial) -> tuple[ClassRecall, ...]:
     """Return the recall of each class of a trial, in the classes' order; a class without cases is not tested."""
     team_right, model_right = trial.team_correct, trial.model_correct
     members = [trial.label_idx == k for k in range(len(trial.classes))]
-    p_values = [mcnemar(team_right[rows], model_right[rows]) for rows in members]
+    p_values = [compare(team_right[rows], model_right[rows]).p_value for rows in members]
     present_classes = [k for k, rows in enumerate(members) if rows.any()]
     adjusted = [1.0] * len(members)
     for k, p_value in zip(present_classes, holm([p_values[k] for k in present_classes]).tolist(), strict=True):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names, set_columns
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
@@ -100,22 +100,12 @@ class Decision(Deciders):
             whole = array.dtype.kind in "iu" or array.size == 0
             if array.ndim != 1 or not whole or (array.size and (array.min() < MODEL or array.max() >= n_experts)):
                 raise InputError(f"must be (n,) whole numbers from -1 (the model) to {n_experts - 1}.", argument=name)
-            if len(array) != len(self.expert):
-                raise InputError(f"must have {len(self.expert)} items like expert, got {len(array)}.", argument=name)
-            object.__setattr__(self, name, frozen(array.astype(np.int64, copy=False)))
-        for name in ("expected_cost", "model_value", "best_value", *(["p_right"] * (self.p_right is not None))):
-            array = np.asarray(getattr(self, name), dtype=np.float64)
-            if array.shape != self.expert.shape:
-                raise InputError(f"must have shape {self.expert.shape} like expert, got {array.shape}.", argument=name)
-            object.__setattr__(self, name, frozen(array))
-        unusual = np.asarray(self.unusual, dtype=object)
-        if unusual.size == 0:
-            unusual = np.full(len(self.expert), "", dtype=object)
-        if unusual.shape != self.expert.shape:
-            raise InputError(
-                f"must have shape {self.expert.shape} like expert, got {unusual.shape}.", argument="unusual"
-            )
-        object.__setattr__(self, "unusual", frozen(unusual))
+        set_columns(self, "expert", "best_expert", "withheld", like="expert", dtype=np.int64)
+        costs = ("expected_cost", "model_value", "best_value", "p_right")
+        set_columns(self, *costs, like="expert", dtype=np.float64)
+        if np.size(self.unusual) == 0:
+            object.__setattr__(self, "unusual", np.full(len(self.expert), "", dtype=object))
+        set_columns(self, "unusual", like="expert", dtype=object)
 
     def headline(self) -> str:
         """Return how many items the model and each expert get."""
@@ -247,14 +237,9 @@ class Assignment(Deciders):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.prices)))
-        optional = [name for name in ("label", "limit") if getattr(self, name) is not None]
-        for name in ("answer_cost", "expected_cost", *optional):
-            array = np.asarray(getattr(self, name))
-            if array.shape != np.shape(self.expert):
-                raise InputError(f"must have {len(self.expert)} items like expert, got {array.shape}.", argument=name)
-            object.__setattr__(self, name, frozen(array))
-        object.__setattr__(self, "expert", frozen(np.asarray(self.expert, dtype=np.int64)))
-        object.__setattr__(self, "prices", frozen(np.asarray(self.prices, dtype=np.float64)))
+        set_columns(self, "answer_cost", "expected_cost", "label", "limit", like="expert")
+        set_columns(self, "expert", like="expert", dtype=np.int64)
+        set_columns(self, "prices", like="prices", dtype=np.float64)
 
     @property
     def saved(self) -> float:
