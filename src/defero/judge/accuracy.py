@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers
 from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
+from defero.core.display import number
 from defero.core.errors import InputError
 from defero.core.labels import Labels, answer_matrix
 from defero.core.results import MODEL, Decision
 from defero.core.trial import Trial
-from defero.judge.intervals import Share, compare, holm, number
+from defero.judge.intervals import Share, compare, holm
 
 
 def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike | Decision) -> Labels:

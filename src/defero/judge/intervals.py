@@ -4,13 +4,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, numbers, one_of, share
+from defero.core.display import Plain, number
 from defero.core.errors import InputError
 
 Interval = Literal["wilson", "clopper-pearson"]
@@ -162,17 +163,8 @@ class Share:
         return {"accuracy": number(self.value), "low": number(low), "high": number(high), "n": self.total}
 
 
-def number(value: float) -> float | None:
-    """Return a plain float for JSON, which has no nan: None there.
-
-    >>> number(float("nan")) is None
-    True
-    """
-    return None if math.isnan(value) else float(value)
-
-
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Plain):
     """Two systems on the same items, the first beside the second.
 
     Attributes
@@ -193,6 +185,22 @@ class Comparison:
         How many items that system alone got right.
     """
 
+    JSON: ClassVar[tuple[str, ...]] = (
+        *(
+            "n",
+            "first",
+            "second",
+            "difference",
+            "low",
+            "high",
+            "level",
+            "p_value",
+            "only_first",
+            "only_second",
+            "clear",
+        ),
+    )
+
     n: int
     first: float
     second: float
@@ -208,17 +216,6 @@ class Comparison:
     def clear(self) -> bool:
         """Is one better beyond chance? By McNemar's exact test."""
         return self.p_value <= 1 - self.level
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        floats = ("first", "second", "difference", "low", "high", "level", "p_value")
-        return {
-            "n": self.n,
-            **{name: number(getattr(self, name)) for name in floats},
-            "only_first": self.only_first,
-            "only_second": self.only_second,
-            "clear": self.clear,
-        }
 
 
 def compare(first_correct: ArrayLike, second_correct: ArrayLike, *, level: float = 0.95) -> Comparison:

@@ -1,13 +1,13 @@
-"""Figures with their intervals, tables of them, and plain values for JSON: what text and page are made from."""
+"""Figures with their intervals, and tables of them: what text and page are made from."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Self
 
 from defero.core.wording import money, percent
-from defero.judge.intervals import Comparison, Share, number
+from defero.judge.intervals import Comparison, Share
 
 
 def hundredths(value: float) -> str:
@@ -174,28 +174,3 @@ class FigureTable:
             for row in rows
         )
         return "\n".join("  ".join(line).rstrip() for line in lines)
-
-
-class Plain:
-    """A value whose attributes, those named in `JSON`, are its plain values."""
-
-    JSON: ClassVar[tuple[str, ...]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.JSON}
-
-
-def plain(value: Any) -> Any:
-    """Return a value for JSON, which has no nan.
-
-    >>> plain({"low": math.nan, "ends": (0.5, None)})
-    {'low': None, 'ends': [0.5, None]}
-    """
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -244,7 +244,7 @@ def pairs(errors: SharedErrors) -> FigureTable:
     """Return the pairs of experts who make the same mistakes."""
     rows: list[list[Cell]] = [
         [
-            " and ".join(one.names),
+            " and ".join(one.experts),
             Figure.number(one.correlation, 2),
             Figure(one.agreement),
             Figure.number(one.n_shared),

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from defero.core.checks.arrays import FloatArray, frozen
+from defero.core.display import Plain, number, plain
 from defero.core.results import MODEL
 from defero.core.trial import WAYS, Trial, Way
 from defero.judge.accuracy import by_gain
-from defero.judge.intervals import Comparison, compare, holm, number, wilson_interval
-from defero.judge.record.figures import Plain, plain
+from defero.judge.intervals import Comparison, compare, holm, wilson_interval
 
 WORDS = {
     "one": "asking one expert",
