@@ -6,7 +6,7 @@ import pytest
 from outside_package import example, install, run
 
 from defero.core.errors import InputError
-from defero.datasets import Dataset, load_dataset, register_dataset
+from defero.datasets import DATASETS, Dataset, load_dataset
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_it_can_be_registered_by_hand(tmp_path):
         load=lambda *, folder, rows=2: (folder, rows),
         by_hand="nothing",
     )
-    register_dataset(entry)
+    DATASETS.register(entry.name, entry)
     assert load_dataset("toy", folder=tmp_path, rows=3) == (tmp_path, 3)
     with pytest.raises(InputError, match="'toy' is registered already"):
-        register_dataset(Dataset(**{**vars(entry), "title": "Another"}))
+        DATASETS.register(entry.name, Dataset(**{**vars(entry), "title": "Another"}))

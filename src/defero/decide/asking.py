@@ -16,7 +16,7 @@ from defero.core.checks.arrays import (
 from defero.core.checks.experts import answers_and_model
 from defero.core.labels import MISSING, Labels, named
 from defero.core.posterior import EPS, AnswerLaw, ClassSkill, at, first_best
-from defero.core.results import MODEL, InTurn, Steps
+from defero.core.results import MODEL, InTurn, NextSteps
 from defero.core.scores import softmax
 from defero.decide.costs import ErrorCosts, after_one_answer
 from defero.decide.look_ahead import costs_to_go, n_candidates
@@ -39,7 +39,7 @@ def next_step(
     classes: ArrayLike | None = None,
     expert_names: ArrayLike | None = None,
     eps: float = EPS,
-) -> Steps:
+) -> NextSteps:
     """Say for each case whom to ask next, or that it should be answered now.
 
     The state of a case is a posterior over the classes, pi_k, proportional to eta_k(x) times P(a_j | y = k, x) of
@@ -71,7 +71,7 @@ def next_step(
 
     Returns
     -------
-    Steps
+    NextSteps
 
     Examples
     --------
@@ -94,7 +94,7 @@ def next_step(
     can = own.can_ask(len(model)) & ~heard
     ask, now, cost = charged.best(softmax(log_belief), np.arange(len(model)), can, most_questions=answer_idx.shape[1])
     label_idx, belief = _label(log_belief, model, heard, own.costs)
-    return Steps(
+    return NextSteps(
         ask,
         who,
         labels[label_idx],

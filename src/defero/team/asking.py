@@ -10,7 +10,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.posterior import AnswerLaw, ClassSkill
-from defero.core.results import MODEL, Answer, Assignment, InTurn, Steps
+from defero.core.results import MODEL, Answer, Assignment, InTurn, NextSteps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import ask_in_turn, next_gains, next_step
 from defero.decide.assigning.assign import assign
@@ -192,7 +192,7 @@ def as_kept(team: "Team", way: str, said: Heard) -> Heard:
     return replace(said, confidence=verdict.apply(said.confidence, said.heard.sum(axis=1)))
 
 
-def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> Steps:
+def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> NextSteps:
     """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
     check_probabilities(scores)
     # Whether asking pays was judged for errors that all cost the same.
@@ -217,7 +217,7 @@ def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArr
     return _steps_as_kept(team, steps, (answer_idx != MISSING).sum(axis=1).astype(np.float64), terms)
 
 
-def _steps_as_kept(team: "Team", steps: Steps, n_heard: FloatArray, terms: TeamTerms) -> Steps:
+def _steps_as_kept(team: "Team", steps: NextSteps, n_heard: FloatArray, terms: TeamTerms) -> NextSteps:
     """Return steps with the P(right) that such labels have kept on held-out cases, where that is known."""
     verdict = None if team.panel is None else team.panel.verdicts.get("sequential")
     if verdict is None:

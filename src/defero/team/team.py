@@ -24,7 +24,7 @@ from defero.core.codec import Count, Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
-from defero.core.results import Answer, Assignment, Decision, ExpertSets, Steps
+from defero.core.results import Answer, Assignment, Decision, ExpertSets, NextSteps
 from defero.core.scores import Scores
 from defero.core.wording import count_of, join_names
 from defero.data.recipes.pictures import PictureRecipe
@@ -250,7 +250,7 @@ class Team(Preformatted):
         """
         return deciding.decide(self, X, self._checked(terms), unusual=unusual)
 
-    def next_step(self, X: Any = None, *, answers: object = None, terms: Terms | None = None) -> Steps:
+    def next_step(self, X: Any = None, *, answers: object = None, terms: Terms | None = None) -> NextSteps:
         """Say for each case whom to ask next, or what to answer now.
 
         Ask, add the answers, and call it again, until every case is answered. Recorded answers that are asked for in
@@ -267,7 +267,7 @@ class Team(Preformatted):
 
         Returns
         -------
-        Steps
+        NextSteps
             `p_right` is how often such labels were right on held-out cases, where that is known.
 
         Examples

@@ -15,7 +15,7 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import text_of
 from defero.decide.terms import Terms
 from defero.judge.intervals import Comparison, Share, compare, holm
-from defero.judge.record.figures import Cell, Figure, FigureTable, count_figure, gain_of, share_of
+from defero.judge.record.figures import Cell, Figure, FigureTable
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.money import with_fees
 from defero.study.team_cases import Reading, read_for_team
@@ -55,7 +55,7 @@ def rivals_text(rivals: Sequence[Rival]) -> str:
     rows: list[list[Cell]] = []
     for rival in rivals:
         one = rival.comparison
-        shares = [count_figure(one.n), Figure(one.first), Figure(one.second), gain_of(one)]
+        shares = [Figure.number(one.n), Figure(one.first), Figure(one.second), Figure.gain(one)]
         rows.append([rival.model, *shares, f"{one.p_value:.3g}", f"{rival.adjusted:.3g}"])
     head = ["against", "cases", "this team", "the other", "difference, in points", "p", "p, adjusted"]
     several = len(rivals) > 1
@@ -194,7 +194,7 @@ class LimitedTeam:
         rows += [[name, str(load)] for name, load in zip(batch.expert_names, batch.load.tolist(), strict=True)]
         return "\n".join(
             [
-                f"Under the limits the team is right on {share_of(self.share)}, asks {batch.deferred.mean():.2f} "
+                f"Under the limits the team is right on {Figure.share(self.share)}, asks {batch.deferred.mean():.2f} "
                 f"questions per case and costs {self.cost.mean():.4g} per case (expected: "
                 f"{batch.expected_cost.mean():.4g}).",
                 "",

@@ -10,6 +10,7 @@ import numpy as np
 
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
+from defero.core.display import plain
 from defero.core.errors import TableError
 from defero.core.trial import Trial
 from defero.core.wording import count_of
@@ -21,7 +22,6 @@ from defero.data.tables.wide import plain_name
 from defero.decide.terms import TeamTerms, Terms
 from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
-from defero.judge.record.figures import plain
 from defero.judge.record.team import TeamRecord
 from defero.study.fitting.fit_team import shared_caution
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups

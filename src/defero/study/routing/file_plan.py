@@ -10,7 +10,7 @@ import pandas as pd
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import MISSING, Labels, encode_labels
-from defero.core.results import MODEL, Assignment, Steps
+from defero.core.results import MODEL, Assignment, NextSteps
 from defero.core.scores import Scores
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
@@ -142,7 +142,7 @@ class FileSteps:
     reason: list[str]
 
     @classmethod
-    def of(cls, steps: Steps, reason: list[str]) -> "FileSteps":
+    def of(cls, steps: NextSteps, reason: list[str]) -> "FileSteps":
         """Return next steps with their reasons."""
         return cls(steps.ask, steps.settled, steps.label, steps.p_right, steps.expected_cost, reason)
 
