@@ -123,7 +123,7 @@ def test_an_expert_who_joins_leaves_no_fingerprints_either(model, tmp_path):
     assert "pass --all-rows-new" in refused.err
     joined = run("add-expert", *options, "--panels", tmp_path / "panels.csv", "--all-rows-new")
     assert joined.code == 0, joined.err
-    assert "Do not judge dr_d by the 40 cases" in joined.out
+    assert "Do not judge dr_d by the cases that they answered (40)" in joined.out
     assert "The panels are new" in joined.out
     assert b"seen." not in (tmp_path / "joined" / "weights.safetensors").read_bytes()
     routed = run("route", tmp_path / "joined", model.parent / "new.csv", "--out", tmp_path / "decisions.csv")

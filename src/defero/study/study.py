@@ -196,7 +196,8 @@ class Study(Preformatted, TeamAtWork):
             key, terms, ask, uncertainty, unusual, bad_rows and blank, as in `route`. Limits and answers so far are
             about all cases together: call `route` with them.
         """
-        for name in (*options, *check_terms(options.get("terms")).given()):
+        limits = [name for name in check_terms(options.get("terms")).given() if name in LIMITS]
+        for name in (*options, *limits):
             if name not in FILE_OPTIONS:
                 raise InputError(
                     ": several workers decide each file on its own; leave it out, or route the folder to one file.",
