@@ -96,11 +96,8 @@ def test_groups_of_another_key_are_not_taken_for_new(clinic, tmp_path, monkeypat
     monkeypatch.setenv(VARIABLE, OURS)
     assert json.loads(run("evaluate", clinic / "kept", tmp_path / "known.csv", "--json").out)["of_seen_groups"] > 0
     monkeypatch.setenv(VARIABLE, THEIRS)
-    team = Study.load(clinic / "kept")
-    from defero.study.judging.fresh_cases import of_seen_groups
-
     with pytest.raises(InputError, match="all_rows_new=True"):
-        of_seen_groups(team.team, team.read(tmp_path / "known.csv").cases)
+        Study.load(clinic / "kept").evaluate(tmp_path / "known.csv")
 
 
 def test_a_comparison_needs_the_word_as_well(clinic, monkeypatch):

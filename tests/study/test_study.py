@@ -259,7 +259,7 @@ def test_a_page_shows_the_line_that_makes_it_again(clinic, tmp_path, monkeypatch
         f"study.report({out!r})",
         f"Study.load('model').report({out!r}, 'new.csv')",
         f"study.report({out!r}, table)",
-        f"study.report({out!r}, study.read('new.csv', label='truth'))",
+        f"study.report({out!r}, table)",
     ]
     monkeypatch.undo()
     fitted.report(out)

@@ -13,7 +13,7 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.read import Table
 from defero.decide.terms import Terms
 from defero.study.fitting.choices import ALPHA, TARGET
-from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, rows_are_checked, with_groups_of
+from defero.study.judging.fresh_cases import fresh_cases, rows_are_checked, with_groups_of
 from defero.study.team_cases import Reading, read_for_team
 from defero.team import Team
 
@@ -142,8 +142,7 @@ def with_new_panels(
     """
     as_before = Reading.of(table, label=reading.said.label, key=reading.said.key, images=reading.images)
     read = read_for_team(joined, as_before, model=model)
-    fresh = fresh_cases(read.team, read.cases, key=read.key_column, all_rows_new=all_rows_new)
-    unseen = fresh.rows & ~of_seen_groups(read.team, read.cases, all_rows_new=all_rows_new)
+    _, unseen = fresh_cases(read.team, read.cases, key=read.key_column, all_rows_new=all_rows_new)
     if not unseen.any():
         raise TableError(
             f"{read.cases.source}: the team has seen all {len(read.cases)} rows, and nothing can be promised on those; "

@@ -1,6 +1,7 @@
 """Four disjoint parts of past cases: to learn from, to calibrate, to conformalize, for the test; what is refused."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -80,21 +81,14 @@ def four_parts(
     return learn, calibrate, conformalize, test
 
 
+@dataclass(frozen=True, eq=False)
 class _Cutter:
     """Cuts any of the rows by the rule that was asked for."""
 
-    def __init__(
-        self,
-        *,
-        label_idx: IntArray,
-        groups: NDArray[Any] | None,
-        times: NDArray[Any] | None,
-        rng: np.random.Generator,
-    ) -> None:
-        self.label_idx = label_idx
-        self.groups = groups
-        self.times = times
-        self.rng = rng
+    label_idx: IntArray
+    groups: NDArray[Any] | None
+    times: NDArray[Any] | None
+    rng: np.random.Generator
 
     def cut(self, rows: IntArray, fractions: Sequence[float]) -> Parts:
         sizes = tuple(fraction / sum(fractions) for fraction in fractions)

@@ -21,8 +21,7 @@ from defero.decide.terms import TeamTerms, Terms, check_terms
 from defero.study.money import on_cases, terms_of_study
 from defero.study.routing.arrivals import Arrivals, arrivals_of
 from defero.study.routing.decisions import SETTLED, Columns, KeyCount, Routing, decision_columns, decisions_to
-from defero.study.routing.file_plan import FilePlan, answers_so_far
-from defero.study.routing.limits import assign_file
+from defero.study.routing.file_plan import FilePlan, answers_so_far, assign_file
 from defero.study.team_cases import Reading, with_folder
 from defero.team import Team
 from defero.team.asking import model_answer
