@@ -1,6 +1,6 @@
 """Cases read for a team: as its own table was read, where nothing else is said."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -255,21 +255,3 @@ def _with_silent(cases: Cases, team: Team, silent: tuple[str, ...]) -> Cases:
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."
     return replace(cases, table=whole, remarks=(*cases.remarks, remark))
-
-
-def as_written(table: Table | TeamCases) -> str:
-    """Return a table as an argument in Python.
-
-    >>> import pandas as pd
-    >>> as_written("cases.csv"), as_written(pd.DataFrame())
-    ("'cases.csv'", 'table')
-    """
-    if not isinstance(table, TeamCases):
-        return repr(str(table)) if isinstance(table, str | PathLike) else "table"
-    reading = table.reading
-    said = {one.name: getattr(reading.said, one.name) for one in fields(TableSpec) if one.name != "log"}
-    more = {name: getattr(reading, name) for name in ("images", "bad_rows", "most_cases", "engine")}
-    words = [] if reading.answers is None else [f"answers={as_written(reading.answers.given)}"]
-    words += [f"{name}={value!r}" for name, value in (said | more).items() if value]
-    read = ", ".join([as_written(reading.source.given), *words])
-    return f"study.read({read})" if words else as_written(reading.source.given)

@@ -127,32 +127,17 @@ class FitChoices:
     def without_effect(self, fees: list[float]) -> list[str]:
         """Return a sentence on what this loss has no use for."""
         changed = {"alpha": self.alpha != ALPHA, "target": self.target != TARGET, "fees": any(fees)}
-        named = [Argument(name) for name, is_changed in changed.items() if is_changed]
-        if self.loss != "moe" or not named:
-            return []
-        pieces = [piece for one in named for piece in (", ", one)][1:]
-        verb = "has" if len(named) == 1 else "have"
-        return [
-            Message(
-                *pieces,
-                f" {verb} no effect with ",
-                Argument("loss", "moe"),
-                ": its weights promise nothing, so there are no panels.",
-            )
-        ]
+        named = [piece for name, is_changed in changed.items() if is_changed for piece in (", ", Argument(name))]
+        why = (": no effect with ", Argument("loss", "moe"), ", whose weights promise nothing: there are no panels.")
+        return [Message(*named[1:], *why)] if self.loss == "moe" and named else []
 
     def outcome(self, team: Team) -> dict[str, str]:
         """Return which network and which heads there are now, where "auto" had the choice too."""
         scorer = team.scorer
         base = scorer.base if isinstance(scorer, TeamScorer) else scorer
-        deep = isinstance(base, NetworkScorer) and bool(base.branches["class"])
         if self.is_deep:
             return {"net": self.net, "heads": "separate"}
-        net = "mlp" if deep else "linear"
-        if isinstance(base, BlendScorer):
-            net = "+".join(_net_of(part) for part in base.parts)
-        elif isinstance(base, TreesScorer):
-            net = "trees"
+        net = "+".join(map(_net_of, base.parts if isinstance(base, BlendScorer) else [base]))
         if not (isinstance(scorer, TeamScorer) and scorer.n_own == 0 and team.expert_names):
             return {"net": net, "heads": "separate"}
         with_trees = scorer.trees is not None and scorer.trees.forest is not None
@@ -176,7 +161,7 @@ class FitChoices:
 
 
 def _net_of(part: Scorer) -> str:
-    """Name one part of a blend."""
+    """Name the model of the classes, or one part of a blend."""
     if isinstance(part, TreesScorer):
         return "trees"
     return "mlp" if isinstance(part, NetworkScorer) and part.branches["class"] else "linear"
