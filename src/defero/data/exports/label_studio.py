@@ -346,7 +346,8 @@ class LabelStudioExport(Export):
         counted = [one for one in people if not one.cancelled]
         question = find_control((one for each in counted for one in each.results), name=control, source=source)
         numbered = all(_is_small(one) for one in tasks.ids)
-        contacts, truths, given = _contacts(people), [None] * len(tasks.ids), list[GivenAnswer]()
+        contacts, given = _contacts(people), list[GivenAnswer]()
+        truths: list[object] = [None] * len(tasks.ids)
         for one in sorted(counted, key=partial(_when, source=source)):
             answer = _answer(one, question, source=source)
             if one.truth:

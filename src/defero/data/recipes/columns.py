@@ -253,7 +253,8 @@ class OddCells:
             f"{list_in_words(shown, most=4)} {verb}, first in row {row}; correct {them}, or leave {them} blank if the "
         )
         offered = list(self.probably_blank[:MOST_OFFERED])
-        return [f"{what}number is unknown", *([", or pass ", Argument("blank", offered)] if offered else [])]
+        pass_them: list[str | Argument] = [", or pass ", Argument("blank", offered)] if offered else []
+        return [f"{what}number is unknown", *pass_them]
 
 
 def odd_cells(column: Any) -> OddCells | None:

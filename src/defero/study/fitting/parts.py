@@ -78,7 +78,7 @@ def four_parts(
         finer = (
             f" a column of {'smaller groups' if argument.name == 'groups' else 'finer times'}, or name the part of each"
         )
-        other = (
+        advice = (
             "; pass ",
             argument,
             finer,
@@ -88,8 +88,8 @@ def four_parts(
             argument,
             " out",
         )
-        advice = () if error.advice is None else other
-        raise TableError(f"{source}: column {cases.spec.cuts[argument.name]}: {error.reason}", *advice, ".") from error
+        offered = () if error.advice is None else advice
+        raise TableError(f"{source}: column {cases.spec.cuts[argument.name]}: {error.reason}", *offered, ".") from error
     learn, calibrate, conformalize, test = (cases.table.take(part) for part in rows)
     return learn, calibrate, conformalize, test
 
