@@ -150,11 +150,11 @@ def directions(features: FloatArray) -> FloatArray:
 
 def _leading(features: FloatArray, count: int) -> FloatArray:
     """Return the leading principal directions of the features, each of mean 0 and variance 1, (n, at most count)."""
-    from sklearn.utils.extmath import randomized_svd
-
     scaled = standardised(features)
     if not scaled.size:
         return np.empty((len(features), 0))
+    from sklearn.utils.extmath import randomized_svd  # not above: without features the check needs no scikit-learn
+
     left, sizes, _ = randomized_svd(scaled, min(count, *scaled.shape), random_state=0)
     return standardised(left[:, sizes > 1e-4 * sizes[0]])
 

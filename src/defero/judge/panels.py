@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, true_or_false
+from defero.core.display import Plain
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
 from defero.core.targets import TARGETS
 from defero.core.trial import Trial
 from defero.judge.intervals import Share, clopper_pearson_interval
-from defero.judge.record.figures import Plain
 from defero.judge.record.members import FEW, Verdict
 
 

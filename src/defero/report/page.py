@@ -229,7 +229,7 @@ def _errors_before(trial: Trial) -> Any:
 def _shared_mistakes(errors: SharedErrors) -> dict[str, Any]:
     """Return who makes the same mistakes in sentences, and by which rule."""
     weaker = [
-        f"{' and '.join(one.names)} often make the same mistakes: together they count as about {one.voices:.1f} "
+        f"{' and '.join(one.experts)} often make the same mistakes: together they count as about {one.voices:.1f} "
         "experts."
         for one in errors.pairs
         if not any({one.first, one.second} <= set(group) for group in errors.groups)

@@ -1,6 +1,6 @@
 """A fitted team at work: other cases are read, judged, reported and routed, and experts join."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -20,7 +20,7 @@ from defero.study.judging.page import check_page, write_page
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing.decisions import Routing
 from defero.study.routing.route import route_cases
-from defero.study.team_cases import Reading, TeamCases, as_written, read_for_team
+from defero.study.team_cases import Reading, TeamCases, read_for_team
 from defero.team import Team
 from defero.team.roster import check_name
 
@@ -126,20 +126,12 @@ class TeamAtWork:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
             judged = self._evaluate_test(ask=ask, terms=terms, random_state=random_state)
             return replace(judged, groups=group_tables(judged, by), limited=within_limits(judged))
-        where: dict[str, Any] = {"engine": engine, "workers": workers, "address": address}
-        read = (
-            table
-            if isinstance(table, TeamCases)
-            else self.read(table, bad_rows=bad_rows, most_cases=most_cases, **where)
-        )
-        judged = evaluate_cases(
-            read,
-            model=self.name,
-            all_rows_new=all_rows_new,
-            ask=ask,
-            terms=terms,
-            random_state=random_state,
-        )
+        read = table
+        if not isinstance(read, TeamCases):
+            where: dict[str, Any] = {"engine": engine, "workers": workers, "address": address}
+            read = self.read(read, bad_rows=bad_rows, most_cases=most_cases, **where)
+        how: dict[str, Any] = {"all_rows_new": all_rows_new, "ask": ask, "random_state": random_state}
+        judged = evaluate_cases(read, model=self.name, terms=terms, **how)
         notes = (*judged.notes, *rows_are_checked(read.team, all_rows_new=all_rows_new))
         judged = replace(judged, notes=notes, groups=group_tables(judged, by), limited=within_limits(judged))
         if not against:
@@ -175,22 +167,16 @@ class TeamAtWork:
         page, saved = Path(out), Path(self.name).is_dir()
         given = table.reading.given if isinstance(table, TeamCases) else (table,)
         check_page(page, model=Path(self.name) if saved else None, tables=given)
-        judged = self.evaluate(
-            table,
-            all_rows_new=all_rows_new,
-            ask=ask,
-            terms=terms,
-            by=by,
-            bad_rows=bad_rows,
-            most_cases=most_cases,
-            random_state=random_state,
-        )
+        how: dict[str, Any] = {"all_rows_new": all_rows_new, "ask": ask, "random_state": random_state}
+        judged = self.evaluate(table, terms=terms, by=by, bad_rows=bad_rows, most_cases=most_cases, **how)
         study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
-        arguments = [repr(str(out)), *([] if table is None else [as_written(table)])]
-        arguments += [f"terms=Terms({_written(said)})"] if said else []
-        more = {"by": tuple(by) or None, "bad_rows": bad_rows, "most_cases": most_cases}
-        arguments += [_written({name: value}) for name, value in more.items() if value is not None]
-        write_page(judged, page, command=f"{study}.report({', '.join(arguments)})")
+        more = {"by": tuple(by), "bad_rows": bad_rows, "most_cases": most_cases}
+        words = [_written("table", one) for one in (str(out), table) if one is not None]
+        words += (
+            [f"terms=Terms({', '.join(f'{name}={_written(name, one)}' for name, one in said.items())})"] if said else []
+        )
+        words += [f"{name}={value!r}" for name, value in more.items() if value]
+        write_page(judged, page, command=f"{study}.report({', '.join(words)})")
         return judged
 
     def route(
@@ -334,9 +320,7 @@ class TeamAtWork:
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
 
 
-def _written(options: Mapping[str, Any]) -> str:
-    """Write options as they stand in a call; a table or an array by its name."""
-    return ", ".join(
-        f"{name}={value!r}" if isinstance(value, str | float | int | dict | list | tuple) else f"{name}={name}"
-        for name, value in options.items()
-    )
+def _written(name: str, value: Any) -> str:
+    """Write an argument as it stands in a call; a table or an array by its name."""
+    value = str(value) if isinstance(value, PathLike) else value
+    return repr(value) if isinstance(value, str | float | int | dict | list | tuple) else name

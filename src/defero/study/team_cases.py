@@ -1,11 +1,14 @@
 """Cases read for a team: as its own table was read, where nothing else is said."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from defero.core import ExpertTable
+from defero.core.answers import MISSING, Answers
 from defero.core.errors import Argument, InputError
 from defero.core.wording import join_names
 from defero.data.case_reader import cases_in
@@ -244,27 +247,11 @@ def _with_silent(cases: Cases, team: Team, silent: tuple[str, ...]) -> Cases:
     """Let experts who have no column stand in the table as people who were asked nothing, and say so."""
     if not silent:
         return cases
-    table, names = cases.table, list(team.expert_names)
-    answers = table.answers.reindex(columns=names).astype(object)
+    table, names = cases.table, team.expert_names
+    codes = np.full((len(table), len(names)), MISSING)
+    codes[:, [names.index(name) for name in table.expert_names]] = table.answer_idx
+    answers = Answers.from_cells(codes, classes=table.classes, expert_names=names)
     whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, expert_names=names)
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."
     return replace(cases, table=whole, remarks=(*cases.remarks, remark))
-
-
-def as_written(table: Table | TeamCases) -> str:
-    """Return a table as an argument in Python.
-
-    >>> import pandas as pd
-    >>> as_written("cases.csv"), as_written(pd.DataFrame())
-    ("'cases.csv'", 'table')
-    """
-    if not isinstance(table, TeamCases):
-        return repr(str(table)) if isinstance(table, str | PathLike) else "table"
-    reading = table.reading
-    said = {one.name: getattr(reading.said, one.name) for one in fields(TableSpec) if one.name != "log"}
-    more = {name: getattr(reading, name) for name in ("images", "bad_rows", "most_cases", "engine")}
-    words = [] if reading.answers is None else [f"answers={as_written(reading.answers.given)}"]
-    words += [f"{name}={value!r}" for name, value in (said | more).items() if value]
-    read = ", ".join([as_written(reading.source.given), *words])
-    return f"study.read({read})" if words else as_written(reading.source.given)

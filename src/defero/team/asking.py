@@ -10,7 +10,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.law import Evidence, Law, evidence_of
-from defero.core.results import Assignment, InTurn, Steps
+from defero.core.results import Assignment, InTurn, NextSteps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import ask_in_turn, next_gains, next_step
 from defero.decide.assigning.assign import assign
@@ -184,7 +184,7 @@ def asks_in_turn(team: "Team") -> bool:
     return team.selection is None or team.selection.asks_several
 
 
-def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> Steps:
+def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> NextSteps:
     """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
     check_probabilities(scores)
     stopped = not asks_in_turn(team)

@@ -21,7 +21,7 @@ from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.law import Law
-from defero.core.results import Answer, Assignment, Decision, ExpertSets, Steps
+from defero.core.results import Answer, Assignment, Decision, ExpertSets, NextSteps
 from defero.core.scores import Scores
 from defero.core.wording import count_of, join_names
 from defero.data.recipes.pictures import PictureRecipe
@@ -252,7 +252,7 @@ class Team(Preformatted):
         """
         return deciding.decide(self, X, self._checked(terms), unusual=unusual)
 
-    def next_step(self, X: Any = None, *, answers: object = None, terms: Terms | None = None) -> Steps:
+    def next_step(self, X: Any = None, *, answers: object = None, terms: Terms | None = None) -> NextSteps:
         """Say for each case whom to ask next, or what to answer now.
 
         Ask, add the answers, and call it again, until every case is answered. Recorded answers that are asked for in
@@ -269,7 +269,7 @@ class Team(Preformatted):
 
         Returns
         -------
-        Steps
+        NextSteps
             `p_right` is how often such labels were right on held-out cases, where that is known.
 
         Examples
@@ -377,8 +377,8 @@ class Team(Preformatted):
         answers : (n, J)
             What the experts answered; missing where they were not asked.
         vote : "bayes", "weighted", "majority", "sequential" or "expert", optional
-            How a panel's answers are put together: "bayes" and "sequential" by the law of answers. "sequential" asks one expert after the
-            other, as long as a question is expected to be worth its fee (0.01 of an error where no fees are given),
+            How a panel's answers are put together: "bayes" and "sequential" by the law of answers. "sequential" asks
+            one expert after the other, as long as a question is expected to be worth its fee (0.01 of an error where no fees are given),
             and "expert" one alone; both need no panel. "bayes" by default once there is a useful panel, else
             "expert".
         terms, strata

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from defero.core.display import Plain, plain
 from defero.core.trial import WAYS, Trial
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
@@ -14,7 +15,6 @@ from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_g
 from defero.judge.intervals import Comparison, Share, compare
 from defero.judge.panels import PanelRecord, panel_record
 from defero.judge.record.cautions import cautions_of
-from defero.judge.record.figures import Plain, plain
 from defero.judge.record.members import MemberRecord, TeamPromises, expert_records, model_record, team_promises
 from defero.judge.record.ways import CostRecord, WayRecord, cost_record, way_records
 from defero.judge.shared_errors import SharedErrors, shared_errors
