@@ -142,7 +142,7 @@ class Limited(Present):
 
 
 @dataclass(frozen=True)
-class Trial:
+class Judging:
     """How a team is judged."""
 
     ask: Ask = None
