@@ -226,7 +226,7 @@ def _sentences(together: SharedErrors) -> tuple[str, ...]:
     alike = [pair for pair in together.pairs if pair.near_copies]
     first = alike[0]
     shown = (
-        f"The most alike are {first.names[0]} and {first.names[1]}: the same answer to {100 * first.agreement:.0f} % "
+        f"The most alike are {' and '.join(first.experts)}: the same answer to {100 * first.agreement:.0f} % "
         f"of {first.n_shared} shared cases."
     )
     left = len(sentences) - MOST_GROUPS
