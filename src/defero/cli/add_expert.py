@@ -7,6 +7,7 @@ import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_notes, spelled
+from defero.cli.pool import is_pool
 
 
 @opt.reads(*(name for name in opt.AGAIN if name not in ("answer", "majority_label")), "answers", "images")
@@ -54,7 +55,9 @@ def add_expert(
     from defero.core.errors import InputError
     from defero.data.model_folder import writable
 
-    study = opt.saved_study(model, text_encoder)
+    study = opt.saved_model(model, text_encoder)
+    if is_pool(study):
+        raise InputError(f"{model}: is a pool, made with --scores; this command is for teams with labels.")
     study.check_name(expert)
     replaced = writable(out)
     if out.exists() and out.samefile(model):

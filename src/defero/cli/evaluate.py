@@ -19,7 +19,7 @@ def evaluate(
     table: opt.PastCases,
     *,
     costs: opt.Limited,
-    trial: opt.Trial,
+    trial: opt.Judging,
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with. Repeat for several.")
     ] = None,

@@ -6,7 +6,6 @@ class here. `reads` makes a command's options of both.
 
 import csv
 import inspect
-import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -22,7 +21,6 @@ from defero.data.table_spec import TableSpec
 if TYPE_CHECKING:
     from defero.core.errors import Argument
     from defero.decide.terms import Terms
-    from defero.study import Study
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 PastCases = Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")]
@@ -144,7 +142,7 @@ class Limited(Present):
 
 
 @dataclass(frozen=True)
-class Trial:
+class Judging:
     """How a team is judged."""
 
     ask: Ask = None
@@ -323,25 +321,9 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         try:
             fees[name] = float(fee if equals else "none")
         except ValueError:
-            raise InputError(f"{entry}: {_fee_remedy(name, fee, equals=bool(equals))}", argument="fees") from None
+            how = "such as dr_a=0.05, or all=0.05 for everybody, or NAME=@COLUMN"
+            raise InputError(f"{entry}: expected NAME=MONEY with a number, {how}.", argument="fees") from None
     return fees or None
-
-
-def _fee_remedy(name: str, fee: str, *, equals: bool) -> str:
-    """Say what a fee looks like, with the number that was probably meant.
-
-    >>> _fee_remedy("", "12 euro", equals=False)
-    'expected NAME=MONEY with a number, such as all=12 for everybody, or NAME=@COLUMN.'
-    >>> _fee_remedy("ann", "12 euro", equals=True)
-    'expected NAME=MONEY with a number, such as ann=12, or NAME=@COLUMN.'
-    >>> _fee_remedy("", "ann", equals=False)
-    'expected NAME=MONEY with a number, such as ann=0.05, or NAME=@COLUMN.'
-    """
-    number = re.search(r"\d+(\.\d+)?", fee)
-    amount = number.group() if number else "0.05"
-    if equals or number is None:
-        return f"expected NAME=MONEY with a number, such as {name or fee}={amount}, or NAME=@COLUMN."
-    return f"expected NAME=MONEY with a number, such as all={amount} for everybody, or NAME=@COLUMN."
 
 
 def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] | None:
@@ -367,17 +349,6 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
                 argument="capacity",
             )
     return capacity or None
-
-
-def saved_study(model: Path, text_encoder: str | None) -> "Study":
-    """Load the team that a command names before its table; where that is a file, the two were swapped."""
-    from defero.core.errors import InputError
-
-    study = saved_model(model, text_encoder)
-    if not hasattr(study, "read"):
-        raise InputError(f"{model}: is a pool, made with --scores; this command is for teams with labels.")
-    team: Study = study
-    return team
 
 
 def saved_model(model: Path, text_encoder: str | None = None) -> "Any":

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from defero.cli.options import Trial
+from defero.cli.options import Judging
 from defero.cli.output import echo, emit, show_notes, this_command
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def judge_pool(
     study: "PoolStudy",
     table: Path,
     terms: "Terms",
-    trial: Trial,
+    trial: Judging,
     said: dict[str, Any],
     *,
     out: Path | None = None,

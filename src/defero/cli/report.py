@@ -17,7 +17,7 @@ def report(
     *,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
     costs: opt.Present,
-    trial: opt.Trial,
+    trial: opt.Judging,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
     **said: Any,

@@ -16,13 +16,25 @@ from defero.data.cases import CaseFile, Cases
 from defero.data.exports.export import TABLE, format_of, takes_control
 from defero.data.read_cases import checked_spec
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.table_spec import TableSpec
+from defero.data.table_spec import SaidAgain, TableSpec
 from defero.data.tables.bad_rows import STOP, BadRows, are_skipped
 from defero.data.tables.cells import BlankCells
 from defero.data.tables.read import Table, TableSource
-from defero.study.engines import Engine
+from defero.study.engines import Engine, named_engine
 from defero.study.sifting import MOST_CASES, CaseSift
 from defero.team import Team
+
+
+class ReadAgain(SaidAgain, total=False):
+    """What may be said of the reading of another table of a team."""
+
+    answers: Table | None
+    images: str | PathLike[str] | None
+    bad_rows: str | None
+    most_cases: int | None
+    engine: str | None
+    workers: int | None
+    address: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +55,21 @@ class Reading:
         cls,
         table: Table,
         *,
+        inside: Path | None = None,
         answers: Table | None = None,
         images: str | PathLike[str] | None = None,
-        inside: Path | None = None,
         bad_rows: str | None = None,
         most_cases: int | None = None,
-        engine: Engine | None = None,
+        engine: str | None = None,
+        workers: int | None = None,
+        address: str | None = None,
         **said: Any,
     ) -> "Reading":
         """Take what somebody passed; `said` are the words of `SaidAgain`, `inside` is that of `TableSource`."""
         log = None if answers is None else TableSource.of(answers, name="answers")
         source, spec = TableSource.of(table, inside=inside), checked_spec(**said, log=log is not None)
-        return cls(source, spec, log, images, bad_rows, most_cases, engine)
+        where = named_engine(engine, workers=workers, address=address)
+        return cls(source, spec, log, images, bad_rows, most_cases, where)
 
     @property
     def given(self) -> tuple[Table, Table | None]:
@@ -125,7 +140,8 @@ def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | N
     team = with_folder(team, reading)
     spec = reading.spec(team).but(**reading.log_columns(team))
     if reading.engine is not None:
-        _check_folder(reading)
+        path = reading.source.path
+        check_shared(reading.source.name, is_folder=path is not None and path.is_dir() and reading.answers is None)
     if team.recipe is None:
         method = "score" if newcomer is None else "add_expert"
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
@@ -157,12 +173,11 @@ def _sift(team: Team, reading: Reading, file: CaseFile) -> CaseSift | None:
     return None
 
 
-def _check_folder(reading: Reading) -> None:
+def check_shared(source: object, *, is_folder: bool) -> None:
     """Raise unless several workers can share what is read: the files of a folder."""
-    path = reading.source.path
-    if path is None or not path.is_dir() or reading.answers is not None:
+    if not is_folder:
         raise InputError(
-            f"{reading.source.name}: several workers share the files of a folder, and this is none; leave out ",
+            f"{source}: several workers share the files of a folder, and this is none; leave out ",
             Argument("engine"),
             " and ",
             Argument("workers"),

@@ -14,7 +14,7 @@ from defero.core.checks.arrays import (
     probabilities,
 )
 from defero.core.errors import InputError
-from defero.core.labels import MISSING, Labels, as_column, is_missing
+from defero.core.labels import MISSING, Labels, as_column, is_missing, missing_cells
 from defero.core.results import MODEL, Decision
 
 Stratum = str | bool | int | float | None
@@ -146,19 +146,6 @@ def asked_answers(chosen: IntArray, columns: Labels) -> tuple[IntArray, Labels]:
             argument="answers",
         )
     return deferred, chosen_answers
-
-
-def missing_cells(array: Labels) -> BoolArray:
-    """Return where no answer is recorded, (n,): -1 in integer arrays, NaN in floats, None and the like in objects.
-
-    >>> missing_cells(np.array([0, -1])).tolist(), missing_cells(np.array(["a", None], dtype=object)).tolist()
-    ([False, True], [False, True])
-    """
-    if array.dtype.kind == "O":
-        return np.array([is_missing(value) for value in array.tolist()], dtype=np.bool_)
-    if array.dtype.kind == "i":
-        return np.asarray(array == MISSING)
-    return np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=np.bool_)
 
 
 def check_same_form(name: str, values: Labels, other_name: str, others: Labels) -> None:

@@ -216,7 +216,7 @@ def _sentences(together: SharedErrors) -> tuple[str, ...]:
         return ()
     first = next(pair for pair in together.pairs if pair.near_copies)
     shown = (
-        f"The most alike are {first.experts[0]} and {first.experts[1]}: the same answer to {100 * first.agreement:.0f} % "
+        f"The most alike are {' and '.join(first.experts)}: the same answer to {100 * first.agreement:.0f} % "
         f"of {first.n_shared} shared cases."
     )
     left = len(sentences) - MOST_GROUPS

@@ -75,21 +75,10 @@ def four_parts(
                 refuse_shared_groups(cutter.groups, rows)
     except SplitError as error:
         argument = Argument("groups" if error.argument == "groups" else "time")
-        finer = (
-            f" a column of {'smaller groups' if argument.name == 'groups' else 'finer times'}, or name the part of each"
-        )
-        advice = (
-            "; pass ",
-            argument,
-            finer,
-            " row in a column for ",
-            Argument("split"),
-            ", or leave ",
-            argument,
-            " out",
-        )
-        offered = () if error.advice is None else advice
-        raise TableError(f"{source}: column {cases.spec.cuts[argument.name]}: {error.reason}", *offered, ".") from error
+        finer = f" a column of {'smaller groups' if argument.name == 'groups' else 'finer times'}, or name the part of"
+        tail = (" each row in a column for ", Argument("split"), ", or leave ", argument, " out")
+        advice = () if error.advice is None else ("; pass ", argument, finer, *tail)
+        raise TableError(f"{source}: column {cases.spec.cuts[argument.name]}: {error.reason}", *advice, ".") from error
     learn, calibrate, conformalize, test = (cases.table.take(part) for part in rows)
     return learn, calibrate, conformalize, test
 

@@ -190,16 +190,11 @@ class LimitedTeam:
         batch = self.assignment
         rows = [["the model", str(int((~batch.deferred).sum()))]]
         rows += [[name, str(load)] for name, load in zip(batch.expert_names, batch.load.tolist(), strict=True)]
-        return "\n".join(
-            [
-                f"Under the limits the team is right on {Figure.share(self.share)}, asks {batch.deferred.mean():.2f} "
-                f"questions per case and costs {self.cost.mean():.4g} per case (expected: "
-                f"{batch.expected_cost.mean():.4g}).",
-                "",
-                FigureTable(["who", "cases"], rows).text(),
-                *batch.sentences(),
-            ]
+        head = (
+            f"Under the limits the team is right on {Figure.share(self.share)}, asks {batch.deferred.mean():.2f} "
+            f"questions per case and costs {self.cost.mean():.4g} per case (expected: {batch.expected_cost.mean():.4g}).\n"
         )
+        return "\n".join([head, FigureTable(["who", "cases"], rows).text(), *batch.sentences()])
 
 
 def within_limits(judged: Evaluation) -> LimitedTeam | None:

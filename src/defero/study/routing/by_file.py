@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 import defero
 from defero.core.display import Preformatted
-from defero.core.errors import Argument, InputError
+from defero.core.errors import InputError
 from defero.core.wording import count_of, percent
 from defero.data.model_folder import files_of, library_versions
 from defero.data.tables.parquet import parquet_files
@@ -28,7 +28,7 @@ from defero.data.whole_files import write_whole
 from defero.decide.terms import Terms
 from defero.study.engines import Engine
 from defero.study.routing.route import route_cases
-from defero.study.team_cases import Reading
+from defero.study.team_cases import Reading, check_shared
 from defero.team import Team
 
 FILE_OPTIONS = ("key", "terms", "ask", "uncertainty", "unusual", "bad_rows", "blank")
@@ -185,14 +185,7 @@ def _plain(value: Any) -> Any:
 
 def _parts(source: Path, target: Path) -> list[str]:
     """Return the Parquet files of a folder, relative to it, in the order of their names."""
-    if not source.is_dir():
-        raise InputError(
-            f"{source}: several workers share the files of a folder, and this is none; leave out ",
-            Argument("engine"),
-            " and ",
-            Argument("workers"),
-            ", or split the table into Parquet files.",
-        )
+    check_shared(source, is_folder=source.is_dir())
     if target.is_file():
         raise InputError(f"{target}: is a file; a folder of cases is routed to a folder.", argument="out")
     if source.resolve() == target.resolve() or source.resolve() in target.resolve().parents:
