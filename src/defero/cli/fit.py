@@ -38,9 +38,6 @@ class Learning:
             "says nothing about what an error costs."
         ),
     ] = "auto"
-    min_answers: Annotated[
-        int, typer.Option(help="An expert with fewer training answers is not asked alone.", min=1)
-    ] = 5
     answer_weights: Annotated[
         str | None,
         typer.Option(

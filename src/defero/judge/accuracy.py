@@ -236,8 +236,8 @@ def curve_of(start: int, change: IntArray, *, n_items: int) -> DeferralCurve:
 def trial_curve(trial: Trial) -> DeferralCurve:
     """Trace a trial case by case; the curve ends at the share of the cases that somebody can take.
 
-    The gain is what the best expert is worth minus what the model is worth. A case goes to the best expert who is
-    proven and whose answer is recorded: the accuracy of an expert who was not asked is not known. Of equal gains the
+    The gain is what the best expert is worth minus what the model is worth. A case goes to the best expert whose
+    answer is recorded: the accuracy of an expert who was not asked is not known. Of equal gains the
     earlier case goes first.
     """
     decision = trial.decision

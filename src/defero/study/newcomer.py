@@ -17,6 +17,9 @@ from defero.study.judging.fresh_cases import fresh_cases, rows_are_checked, with
 from defero.study.team_cases import Reading, read_for_team
 from defero.team import Team
 
+MANY_RIGHT = 5
+"""So many answers without an error are told of."""
+
 
 @dataclass(frozen=True)
 class Newcomer:
@@ -32,8 +35,6 @@ class Newcomer:
         Cases of the table, how many of them the newcomer answered, and how many of those right.
     believed, population : (mean, sd)
         P(right) of the newcomer, and of somebody of whom nothing is known.
-    min_answers : int
-        With fewer answers nobody is asked alone.
     panels : "none", "dropped" or "new"
     rows_kept : bool
         Whether the team remembers which cases the newcomer answered, so that `evaluate` can leave them out.
@@ -48,7 +49,6 @@ class Newcomer:
     right: int
     believed: tuple[float, float]
     population: tuple[float, float]
-    min_answers: int
     panels: str
     rows_kept: bool = True
     notes: tuple[str, ...] = ()
@@ -62,7 +62,6 @@ class Newcomer:
             "right": self.right,
             "believed": dict(zip(("mean", "sd"), self.believed, strict=True)),
             "population": dict(zip(("mean", "sd"), self.population, strict=True)),
-            "asked_alone": self.answers >= self.min_answers,
             "panel_dropped": self.panels == "dropped",
             "new_panels": self.panels == "new",
             "used": self.answers,
@@ -75,12 +74,11 @@ class Newcomer:
         others = join_names(self.others, most=6) or "the model"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
         here, anybody = (f"{mean:.2f} (standard deviation {sd:.2f})" for mean, sd in (self.believed, self.population))
-        few = f"With fewer than {self.min_answers} answers they are not asked alone; add more to change that."
         lines = [
             f"{self.name} joins {others}: {count_of(self.answers, 'answer')} to the {self.rows} cases of {self.table}"
             f"{share}.",
             f"Their mean P(right) on these cases: {here}. Without any answers it would be {anybody}.",
-            few if self.answers < self.min_answers else "They can be asked from now on.",
+            "They can be asked from now on.",
         ]
         if self.answers and self.rows_kept:
             lines.append(
@@ -92,7 +90,7 @@ class Newcomer:
                 f"Do not judge {self.name} by the cases that they answered ({self.answers}): this model keeps no "
                 "fingerprints of rows, so evaluate and report cannot leave them out."
             )
-        if self.right == self.answers >= self.min_answers:
+        if self.right == self.answers >= MANY_RIGHT:
             lines.append(
                 f"All their answers were right, so {self.name} may get most of the work: judge them on others first."
             )
@@ -187,7 +185,6 @@ def describe_newcomer(before: Team, after: Team, name: str, cases: Cases, *, pan
         right=round(n_answers * float(table.expert_accuracy[0])) if n_answers else 0,
         believed=_last(after, table),
         population=_last(anybody, table),
-        min_answers=after.min_answers,
         panels=panels,
         rows_kept=after.rows_key is None,
         notes=(*cases.notes, *alike, *notes, *([] if majority is None else [majority])),

@@ -114,7 +114,6 @@ class Study(Preformatted, TeamAtWork):
         net: str = "auto",
         *,
         loss: str = "auto",
-        min_answers: int = 5,
         answer_weights: str | None = None,
         alpha: float = ALPHA,
         target: str = TARGET,
@@ -127,7 +126,7 @@ class Study(Preformatted, TeamAtWork):
 
         Parameters
         ----------
-        net, loss, min_answers, answer_weights
+        net, loss, answer_weights
             As in `DeferralClassifier`. "auto": what the docs advise.
         alpha : float
             How often a panel may break its promise.
@@ -148,7 +147,6 @@ class Study(Preformatted, TeamAtWork):
         choices = FitChoices(
             net=net,
             loss=loss,
-            min_answers=min_answers,
             answer_weights=answer_weights,
             alpha=alpha,
             target=target,

@@ -66,9 +66,6 @@ class Decision(Deciders):
         The best expert who can be asked, -1 if there is none.
     best_value : (n,)
         P(that expert is right) minus the fee; -inf if there is none.
-    withheld : (n,) int
-        An expert with a higher value than the decider, but with too few answers to be asked alone; -1 if there is
-        none.
     p_right : (n,), optional
         P(the decider is right), calibrated for the one who is chosen; None where the scores alone say it.
     unusual : (n,) texts
@@ -86,7 +83,6 @@ class Decision(Deciders):
     model_value: FloatArray
     best_expert: IntArray
     best_value: FloatArray
-    withheld: IntArray
     p_right: FloatArray | None = None
     unusual: Labels = field(default_factory=lambda: np.zeros(0, dtype=object))
     why_not: str = ""
@@ -95,12 +91,12 @@ class Decision(Deciders):
     def __post_init__(self) -> None:
         n_experts = len(self.expert_names)
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=n_experts))
-        for name in ("expert", "best_expert", "withheld"):
+        for name in ("expert", "best_expert"):
             array = np.asarray(getattr(self, name))
             whole = array.dtype.kind in "iu" or array.size == 0
             if array.ndim != 1 or not whole or (array.size and (array.min() < MODEL or array.max() >= n_experts)):
                 raise InputError(f"must be (n,) whole numbers from -1 (the model) to {n_experts - 1}.", argument=name)
-        set_columns(self, "expert", "best_expert", "withheld", like="expert", dtype=np.int64)
+        set_columns(self, "expert", "best_expert", like="expert", dtype=np.int64)
         costs = ("expected_cost", "model_value", "best_value", "p_right")
         set_columns(self, *costs, like="expert", dtype=np.float64)
         if np.size(self.unusual) == 0:
@@ -133,11 +129,11 @@ class Decision(Deciders):
         rule = f": {self.why_not}, with " if self.why_not else " by rule, with "
         rule += "expected costs " if in_money else ""
         model_value, best_value = self.model_value[:most], self.best_value[:most]
-        columns = (self.expert, self.best_expert, best_value >= model_value, self.unusual, self.withheld)
+        columns = (self.expert, self.best_expert, best_value >= model_value, self.unusual)
         rows = zip(*(one[:most].tolist() for one in columns), strict=True)
         phrases = []
         for row, own, theirs in zip(rows, self._written(model_value), self._written(best_value), strict=True):
-            asked, best, is_better, unusual, withheld = row
+            asked, best, is_better, unusual = row
             if best == MODEL:
                 phrase = "no expert available"
             elif asked == best and is_better and not in_money:
@@ -151,8 +147,7 @@ class Decision(Deciders):
                 phrase = f"{who[best]} {theirs}, though model {own}"
             else:  # baselines do not decide by these numbers
                 phrase = f"{who[asked]}{rule}model {own} and best expert {who[best]} {theirs}"
-            phrase += f"; unusual: {unusual}" if unusual else ""
-            phrases.append(phrase if withheld == MODEL else f"{phrase}; insufficient evidence on {who[withheld]}")
+            phrases.append(f"{phrase}; unusual: {unusual}" if unusual else phrase)
         return np.array(phrases, dtype=object)
 
     def _written(self, values: FloatArray) -> Iterator[str]:

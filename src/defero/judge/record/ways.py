@@ -231,7 +231,7 @@ class CostFrontier:
 def cost_frontier(trial: Trial) -> CostFrontier:
     """Return the frontier of a trial: one cumulative sum over its cases, sorted by expected gain.
 
-    A case goes to the best expert who is proven and whose answer is recorded; the answer is final.
+    A case goes to the best expert whose answer is recorded; the answer is final.
     """
     n_items, n_classes = len(trial), len(trial.classes)
     matrix = 1.0 - np.eye(n_classes) if trial.cost_matrix is None else trial.cost_matrix

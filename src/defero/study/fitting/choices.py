@@ -29,7 +29,6 @@ class FitChoices:
 
     net: str = "auto"
     loss: str = "auto"
-    min_answers: int = 5
     answer_weights: str | None = None
     recipe: "Recipe | None" = None
     checkpoints: str | None = None

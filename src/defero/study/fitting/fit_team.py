@@ -115,7 +115,6 @@ def _train(
     estimator = DeferralClassifier(
         choices.net,
         loss=choices.loss,
-        min_answers=choices.min_answers,
         answer_weights=choices.weights,
         text=list(cases.spec.text) or None,
         text_encoder=cases.file.encoder,

@@ -208,8 +208,8 @@ class Evaluation:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
         values = {**self.record.to_dict(), "unusual": self.unusual}
         values["experts"] = [
-            {**expert, "probability_sd": plain(sd), "asked_alone": enough}
-            for expert, sd, enough in zip(values["experts"], self.expert_sd, self.team.proven.tolist(), strict=True)
+            {**expert, "probability_sd": plain(sd)}
+            for expert, sd in zip(values["experts"], self.expert_sd, strict=True)
         ]
         return values
 
