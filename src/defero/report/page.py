@@ -172,7 +172,7 @@ def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evi
         better=better_than_team(record.ways, record.ask),
         # By the lower end of the interval, and of those with enough answers: ten right of ten say little.
         best=max(answered, key=lambda one: one.alone.interval[0], default=None),
-        never_asked=[one.name for one in experts if not one.asked.total and one.name not in few],
+        never_asked=[one.name for one in experts if not one.asked.total],
         few=FEW,
         calibration=tables.calibration(record, before=_errors_before(trial), expert_sd=evidence.expert_sd),
         shared=_shared_mistakes(record.shared_errors),

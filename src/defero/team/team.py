@@ -371,8 +371,8 @@ class Team(Preformatted):
         vote : "bayes", "weighted", "majority", "sequential" or "expert", optional
             How a panel's answers are put together: "bayes" and "sequential" by the law of answers. "sequential" asks
             one expert after the other, as long as a question is expected to be worth its fee (0.01 of an error where no
-            fees are given), and "expert" one alone; both need no panel. "bayes" by default once there is a useful panel, else
-            "expert".
+            fees are given), "expert" one alone; both need no panel. "bayes" by default once there is a useful panel,
+            else "expert".
         terms, strata
             As in `decide` and `predict_set`.
         """
