@@ -422,5 +422,5 @@ def grow_expert_trees(
 def size_for_answers(n_answers: int) -> TreeSize:
     """Return the size of the trees for an expert with so many answers."""
     if n_answers < 400:
-        return TreeSize(40, 4, 20)
-    return TreeSize(60, 6, 40) if n_answers < 4_000 else TreeSize(120, 8, 40)
+        return TreeSize(60, 4, 20)
+    return TreeSize(160, 8, 20 if n_answers < 4_000 else 40, learning_rate=0.08)
