@@ -9,7 +9,7 @@ from benchmarks.field.newcomers import MOST_NEWCOMERS, N_ANSWERS, SETS, WAYS, re
 from benchmarks.page_numbers.blocks import table
 from benchmarks.resampled import ResampledMean, nadeau_bengio
 from benchmarks.tables.trial import Line
-from defero.core.several_tests import holm_adjusted
+from defero.judge.intervals import holm
 
 LEVEL = 0.05
 OURS, THEIRS = "shrunk heads", ("L2D-Pop, mean", "L2D-Pop, attention")
@@ -90,7 +90,7 @@ def winners(lines: list[Line]) -> str:
                 other = min(known, key=lambda name: known[name].mean)
                 rows.append((f"{one}, {n_answers} answers", other))
                 tests.append(known[other])
-    adjusted = holm_adjusted(np.array([test.p_value for test in tests]))
+    adjusted = holm([test.p_value for test in tests])
     cells = [
         (name, other, f"{test.mean:+.3f} [{test.low:+.3f}, {test.high:+.3f}]", f"{p:.2g}", _verdict(test, p, other))
         for (name, other), test, p in zip(rows, tests, adjusted, strict=True)

@@ -11,7 +11,7 @@ from benchmarks.field.problem import FieldSet
 from benchmarks.field.trial import FEES
 from benchmarks.resampled import ResampledMean, nadeau_bengio
 from benchmarks.tables.trial import Line
-from defero.core.several_tests import holm_adjusted
+from defero.judge.intervals import holm
 
 Lines = Mapping[tuple[str, str, int, str], Line]
 DEFAULT = "default"
@@ -122,7 +122,7 @@ class Field:
         known = {pair: test for pair, test in tests.items() if test is not None}
         if not known:
             return {}
-        adjusted = holm_adjusted(np.array([test.p_value for test in known.values()]))
+        adjusted = holm([test.p_value for test in known.values()])
         return {
             pair: (test, float(p))
             for (pair, test), p in zip(known.items(), adjusted, strict=True)

@@ -9,7 +9,7 @@ from benchmarks.resampled import ResampledMean, nadeau_bengio
 from benchmarks.tables.outcome import System
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.trial import PLAIN, Line
-from defero.core.several_tests import holm_adjusted
+from defero.judge.intervals import holm
 
 Trials = Mapping[tuple[str, str, int, str], Line]
 DEFAULT, MODEL = "default", "model alone"
@@ -94,5 +94,5 @@ class Table:
 
 def below_after_holm(tests: Mapping[tuple[str, str], ResampledMean], *, level: float = 0.05) -> list[tuple[str, str]]:
     """Return which of the (set, system) the default is significantly below, with Holm's correction over all."""
-    adjusted = holm_adjusted(np.array([test.p_value for test in tests.values()]))
+    adjusted = holm([test.p_value for test in tests.values()])
     return [pair for pair, p_value in zip(tests, adjusted, strict=True) if p_value < level]

@@ -56,7 +56,7 @@ def test_the_expert_joins_a_copy_of_the_model(folder):
     assert f"Their mean P(right) on these cases: {mean:.2f} (standard deviation {sd:.2f}). Without any" in outcome.out
     assert "They can be asked from now on." in outcome.out
     assert (
-        f"\n{answered.sum()} cases that they answered count as used now: evaluate and report leave them out. "
+        f"\nThe cases that they answered ({answered.sum()}) count as used now: evaluate and report leave them out. "
         "Keep other answers of dr_d for the test.\n" in outcome.out
     )
     assert "All their answers were right" not in outcome.out
@@ -157,7 +157,7 @@ def test_one_answer_is_one(folder):
     table.assign(dr_d=table.truth.where(table.index == 3)).to_csv("new.csv", index=False)
     outcome = run("add-expert", "model", "new.csv", *JOIN)
     assert "dr_c: 1 answer to the 80 cases of new.csv, 1 of them right" in outcome.out
-    assert "\n1 case that they answered counts as used now: evaluate" in outcome.out
+    assert "\nThe cases that they answered (1) count as used now: evaluate" in outcome.out
     assert "All their answers were right" not in outcome.out
 
 

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from defero.cli.datasets import app
 from defero.core.errors import InputError
-from defero.datasets import dataset_names, find_dataset
-from defero.datasets.catalog import DATASETS
+from defero.datasets import DATASETS
 
 CONTENT = b",count,hate_speech,offensive_language,neither,class,tweet\n0,3,0,0,3,2,plain\n"
 
@@ -28,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def source(monkeypatch):
     """Let the download of hatespeech come from memory, its hash not be known, and count how often."""
-    entry, calls = find_dataset("hatespeech"), []
+    entry, calls = DATASETS.find("hatespeech"), []
     files = tuple(replace(one, sha256=None, most_mb=100) if one.url else one for one in entry.files)
     monkeypatch.setitem(DATASETS._values, "hatespeech", replace(entry, files=files))
 
@@ -65,19 +64,19 @@ def test_list_names_every_data_set_and_where(folder):
     code, out, _ = run("list")
     assert code == 0
     assert out.startswith(f"In {folder}:\n")
-    for name in dataset_names():
+    for name in DATASETS:
         line = next(line for line in out.splitlines() if line.startswith(f"{name} "))
-        assert find_dataset(name).licence in line
-        assert find_dataset(name).what in line
+        assert DATASETS.find(name).licence in line
+        assert DATASETS.find(name).what in line
         assert " here " not in line
     rows = json.loads(run("list", "--json")[1])
-    assert [row["name"] for row in rows["datasets"]] == list(dataset_names())
+    assert [row["name"] for row in rows["datasets"]] == list(DATASETS)
     assert {row["here"] for row in rows["datasets"]} == {None}
 
 
 def test_info_says_everything(folder):
     code, out, _ = run("info", "cifar10")
-    entry = find_dataset("cifar10")
+    entry = DATASETS.find("cifar10")
     assert code == 0
     for text in (entry.citation, entry.licence, entry.homepage, "defero.datasets.cifar10", "our compact form"):
         assert text in out
@@ -133,11 +132,11 @@ def test_without_a_terminal_the_licence_needs_yes(folder, source):
     assert list(folder.iterdir()) == []
 
 
-def test_binary_batches_of_cifar10_are_here(folder):
-    home = folder / "cifar10" / "cifar-10-batches-bin"
+def test_batches_of_cifar10_are_here(folder):
+    home = folder / "cifar10" / "cifar-10-batches-py"
     home.mkdir(parents=True)
     for name in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"):
-        (home / f"{name}.bin").write_bytes(bytes(3073))
+        (home / name).write_bytes(bytes(3073))
     assert re.search("^cifar10 +here ", run("list")[1], re.MULTILINE)
     code, out, _ = run("get", "cifar10")
     assert code == 0
@@ -173,7 +172,7 @@ def test_another_folder_can_be_named(folder, source, tmp_path_factory):
 
 
 def test_a_damaged_file_is_told(folder, monkeypatch):
-    entry = find_dataset("hatespeech")
+    entry = DATASETS.find("hatespeech")
     file = replace(entry.files[1], sha256="0" * 64)
     monkeypatch.setitem(DATASETS._values, "hatespeech", replace(entry, files=(file,)))
     (folder / "hatespeech").mkdir()

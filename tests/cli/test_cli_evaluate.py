@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from clinic import DOCTORS, FIT, enter, lesions, run, trained
 
-from defero import DeferralClassifier, Team
+from defero import DeferralClassifier, Team, read_cases
 from defero.data.fingerprint import held_out, row_fingerprints
-from defero.data.tables.wide import read_table
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def cases():
 
 def seen_rows(folder):
     """Tell which rows of cases.csv `fit` has learned from."""
-    table = read_table(folder / "cases.csv", label="truth", expert_names=DOCTORS, key="case")
+    table = read_cases(folder / "cases.csv", label="truth", expert_names=DOCTORS, key="case").table
     return ~held_out(Team.load(folder / "model").all_seen(), row_fingerprints(table.features))
 
 
@@ -112,7 +111,8 @@ def test_two_teams_are_compared_on_rows_that_neither_saw(folder):
     fresh = {}
     for name, experts in [("model", DOCTORS), ("other", DOCTORS[1:])]:
         router = Team.load(folder / name)
-        table = read_table("cases.csv", label="truth", expert_names=experts, features=router.facts.columns)
+        ask = {"label": "truth", "expert_names": experts, "features": router.facts.columns}
+        table = read_cases("cases.csv", **ask).table
         fresh[name] = router, table, held_out(router.all_seen(), row_fingerprints(table.features))
     common = fresh["model"][2] & fresh["other"][2]
     right = {}

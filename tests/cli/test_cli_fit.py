@@ -214,7 +214,7 @@ def test_a_missing_file_and_a_strange_one_are_told(folder):
 def test_a_folder_in_the_way_is_told_before_training(folder, monkeypatch):
     (folder / "other").mkdir()
     (folder / "other" / "letter.txt").write_text("dear")
-    monkeypatch.setattr("defero.data.tables.wide.read_frame", None)
+    monkeypatch.setattr("defero.data.tables.read.read_frame", None)
     outcome = fit("cases.csv")
     assert (outcome.code, outcome.err) == (
         2,
@@ -294,7 +294,7 @@ def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
 def test_options_without_effect_are_noted(folder):
     outcome = fit("cases.csv", "--loss", "moe", "--alpha", "0.2", "--fee", "dr_a=0.1")
     assert outcome.code == 0
-    assert "note: --alpha, --fee have no effect with --loss moe: its weights promise nothing" in outcome.err
+    assert "note: --alpha, --fee: no effect with --loss moe, whose weights promise nothing" in outcome.err
     assert "no effect" not in fit("cases.csv", "--loss", "moe").err
 
 

@@ -96,11 +96,8 @@ def test_groups_of_another_key_are_not_taken_for_new(clinic, tmp_path, monkeypat
     monkeypatch.setenv(VARIABLE, OURS)
     assert json.loads(run("evaluate", clinic / "kept", tmp_path / "known.csv", "--json").out)["of_seen_groups"] > 0
     monkeypatch.setenv(VARIABLE, THEIRS)
-    team = Study.load(clinic / "kept")
-    from defero.study.judging.fresh_cases import of_seen_groups
-
     with pytest.raises(InputError, match="all_rows_new=True"):
-        of_seen_groups(team.team, team.read(tmp_path / "known.csv").cases)
+        Study.load(clinic / "kept").evaluate(tmp_path / "known.csv")
 
 
 def test_a_comparison_needs_the_word_as_well(clinic, monkeypatch):
@@ -123,7 +120,7 @@ def test_an_expert_who_joins_leaves_no_fingerprints_either(model, tmp_path):
     assert "pass --all-rows-new" in refused.err
     joined = run("add-expert", *options, "--panels", tmp_path / "panels.csv", "--all-rows-new")
     assert joined.code == 0, joined.err
-    assert "Do not judge dr_d by the 40 cases" in joined.out
+    assert "Do not judge dr_d by the cases that they answered (40)" in joined.out
     assert "The panels are new" in joined.out
     assert b"seen." not in (tmp_path / "joined" / "weights.safetensors").read_bytes()
     routed = run("route", tmp_path / "joined", model.parent / "new.csv", "--out", tmp_path / "decisions.csv")

@@ -38,7 +38,7 @@ def test_fit_says_what_it_reads(ward):
     assert "file: pictures, each made 8 pixels high and 8 wide." in said
     assert "wrn-10-1." in said
     manifest = json.loads((ward / "model" / "model.json").read_text())
-    assert manifest["recipe"] == {"pictures": "file", "size": [8, 8]}
+    assert manifest["recipe"] == {"kind": "pictures", "column": "file", "size": [8, 8]}
     assert str(ward) not in json.dumps(manifest)  # no path of this machine goes with a model
 
 

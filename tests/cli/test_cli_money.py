@@ -215,7 +215,7 @@ def test_the_report_shows_costs_and_groups(folder):
         "By age",
     ):
         assert text in page
-    assert "--fee all=2.0 --cost-matrix costs.csv" in page  # the command that makes the page again
+    assert "--fee all=2 --cost-matrix costs.csv" in page  # the command that makes the page again
     assert "--by site,age" in page
     (title,) = re.findall("<h1>(.*?)</h1>", page)
     assert "team costs" in title  # errors cost differently: the cost leads, not the accuracy

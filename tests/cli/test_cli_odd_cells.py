@@ -21,8 +21,8 @@ def test_a_chosen_column_is_refused_with_its_row(folder):
     outcome = run("fit", "cases.csv", *FIT, "--features", "age,fee", "--out", "model")
     assert outcome.code == 2
     assert outcome.err == (
-        f"defero: cases.csv: row {BAD + 2}, column fee: got '12,50'; it is not a number, and the others are; leave "
-        "the cell blank if it is unknown.\n"
+        f"defero: cases.csv: column fee is named as a feature: '12,50' (1 cell) is not a number, first in row "
+        f"{BAD + 2}; correct it, or leave it blank if the number is unknown.\n"
     )
     assert not (folder / "model").exists()
 
@@ -31,7 +31,7 @@ def test_a_column_that_nobody_chose_is_told_with_its_row(folder):
     outcome = run("fit", "cases.csv", *FIT, "--out", "model")
     assert outcome.code == 0
     told = (
-        f"note: column fee is not used: '12,50' (1 cell) is not a number, first in row {BAD + 2}; correct the cell, or "
+        f"note: column fee is not used: '12,50' (1 cell) is not a number, first in row {BAD + 2}; correct it, or "
         "leave it blank if the number is unknown.\n"
     )
     assert told in outcome.err
@@ -49,8 +49,9 @@ def test_numbers_that_repeat_are_refused_for_one_cell_too(folder):
     outcome = run("fit", "cases.csv", *FIT, "--features", "age,marker", "--out", "model")
     assert outcome.code == 2
     assert outcome.err == (
-        "defero: cases.csv: row 11, column marker: got '12,5'; it is not a number, and the others are; leave the cell "
-        "blank if it is unknown, or write the numbers with a letter if they are codes.\n"
+        "defero: cases.csv: column marker is named as a feature: '12,5' (1 cell) is not a number, first in row 11; "
+        "correct it, or leave it blank if the number is unknown, or write the numbers with a letter if they are "
+        "codes.\n"
     )
     with_marker([""], n_values=40)
     outcome = run("fit", "cases.csv", *FIT, "--features", "age,marker", "--out", "model")
@@ -63,8 +64,8 @@ def test_all_odd_values_of_a_chosen_column_are_named(folder):
     lesions().assign(fee=["n/a", "<1", *fees[2:]]).to_csv("cases.csv", index=False)
     outcome = run("fit", "cases.csv", *FIT, "--features", "age,fee", "--out", "model")
     assert outcome.err == (
-        "defero: cases.csv: row 2, column fee: got 'n/a'; it is not a number, nor is '<1', and the others are; leave "
-        "such cells blank if they are unknown, or pass --blank n/a.\n"
+        "defero: cases.csv: column fee is named as a feature: 'n/a' (1 cell) and '<1' (1 cell) are not numbers, "
+        "first in row 2; correct them, or leave them blank if the number is unknown, or pass --blank n/a.\n"
     )
 
 
@@ -76,8 +77,8 @@ def test_codes_beside_numbers_are_categories_and_all_odd_values_are_named(folder
     assert "read as numbers if 'pending' is left blank" not in outcome.out
     told = (
         "note: column marker is read as categories: 'pending' (2 cells), '<0.5' (1 cell), 'n/a' (1 cell), '12,5' "
-        "(1 cell) and 1 more are not numbers, first in row 11; correct such cells, or leave them blank if the number "
-        "is unknown, or pass --blank pending --blank n/a.\n"
+        "(1 cell) and 1 more are not numbers, first in row 11; correct them, or leave them blank if the number is "
+        "unknown, or pass --blank pending --blank n/a.\n"
     )
     assert told in outcome.err
 

@@ -60,11 +60,11 @@ def test_its_numbers_are_those_of_evaluate(made):
     assert all(doctor in text for doctor in DOCTORS)
 
 
-def test_the_foot_has_the_line_that_makes_it_again(made, tmp_path_factory):
+def test_the_foot_has_the_line_as_it_was_typed(made, tmp_path_factory):
     _, page, _ = made
     folder = trained(tmp_path_factory)[0]
     text = shown(page.read_text(encoding="utf-8"))
-    line = f"defero report {folder}/model {folder}/cases.csv --out {page} --label truth --seed 3"
+    line = f"defero report {folder}/model {folder}/cases.csv --seed 3 --label truth --out {page}"
     assert line in text
     assert "Rows 160, of which 128 were" in text
     assert re.search(r"32 rows, fingerprint [0-9a-f]{16} ", text)

@@ -298,11 +298,11 @@ def test_keys_that_stand_in_several_rows_are_said(folder, new, monkeypatch, rows
     monkeypatch.setattr(reading, "read_chunks", functools.partial(reading.read_chunks, rows=rows))
     assert "a key that" not in route().err
     new.assign(case=[f"{i // 2:03d}" for i in range(len(new))]).to_csv("new.csv", index=False)
-    said = "column case: 80 rows have a key that an earlier row has too; each row has a decision."
+    said = "column case: 80 rows with a key that an earlier row has too; each row has a decision."
     assert f"note: {said}\n" in route().err
     assert said in json.loads(route("new.csv", "--key", "case", "--json").out)["cautions"]
     new.assign(case=["P1", "P1", None, None, *new.case[4:]]).to_csv("new.csv", index=False)
-    assert "note: column case: 1 row has a key that an earlier" in route().err
+    assert "note: column case: 1 row with a key that an earlier" in route().err
 
 
 def test_an_empty_table_is_told(folder):

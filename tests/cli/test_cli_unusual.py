@@ -43,7 +43,7 @@ def test_a_typing_error_makes_nobody_sure(folder):
         (True, True),
         (False, False),
     ]
-    assert "3 cases are unlike" in outcome.err + outcome.out
+    assert "3 cases unlike" in outcome.err + outcome.out
     assert "--unusual ask" in outcome.err + outcome.out
 
 
@@ -51,7 +51,7 @@ def test_no_advice_is_given_that_would_be_refused(folder):
     """Limits and asking in turn do not go with --unusual ask."""
     for options in (["--ask", "sequential"], ["--capacity", "all=5"]):
         _, outcome = routed(folder, *options)
-        assert "3 cases are unlike" in outcome.err + outcome.out
+        assert "3 cases unlike" in outcome.err + outcome.out
         assert "--unusual ask" not in outcome.err + outcome.out
 
 

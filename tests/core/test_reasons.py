@@ -1,4 +1,4 @@
-"""The reasons of decisions are written a whole column at a time; here is the same, case by case."""
+"""The reasons of decisions, case by case."""
 
 import numpy as np
 from hypothesis import given
@@ -6,18 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.core.results import Decision
-from defero.core.wording import named_decimals
 
 NAMES = ("ann", "bob", "cem")
-number = st.one_of(st.floats(-0.2, 12.0), st.sampled_from([0.0005, 0.0015, 0.1235, 1.0, 0.0, -np.inf, np.nan, 1e300]))
-
-
-@given(st.integers(0, 40), st.integers(1, 300), st.data())
-def test_numbers_are_written_as_python_writes_them(n, repeats, data):
-    values = np.tile(data.draw(arrays(np.float64, n, elements=number)), repeats)
-    name_idx = np.resize(data.draw(arrays(np.int64, n, elements=st.integers(0, 2))), len(values))
-    expected = [f"{NAMES[i]}{value:.3f}!" for i, value in zip(name_idx, values, strict=True)]
-    assert named_decimals(NAMES, name_idx, values, after="!").tolist() == expected
 
 
 def phrase(decision: Decision, i: int) -> str:

@@ -125,8 +125,8 @@ def test_an_answer_tells_who_was_heard():
         (Decision, DECISION, {"expert": [0.0, 0.5, 1.0]}, r"expert must be \(n,\) whole numbers"),
         (Decision, DECISION, {"expert": [[0]]}, r"expert must be \(n,\) whole numbers"),
         (Decision, DECISION, {"best_expert": [5, 0, 0]}, r"best_expert must be \(n,\) whole numbers"),
-        (Decision, DECISION, {"best_expert": [0]}, "best_expert must have 3 items like expert, got 1"),
-        (Decision, DECISION, {"withheld": [0, 0]}, "withheld must have 3 items like expert, got 2"),
+        (Decision, DECISION, {"best_expert": [0]}, r"best_expert must have shape \(3,\) like expert, got \(1,\)"),
+        (Decision, DECISION, {"withheld": [0, 0]}, r"withheld must have shape \(3,\) like expert, got \(2,\)"),
         (Decision, DECISION, {"expected_cost": [0]}, r"expected_cost must have shape \(3,\) like expert, got \(1,\)"),
         (Decision, DECISION, {"model_value": [[1, 2, 3]]}, r"model_value must have shape \(3,\) like expert"),
         (Decision, DECISION, {"best_value": 0}, r"best_value must have shape \(3,\) like expert, got \(\)"),
@@ -145,8 +145,8 @@ def test_an_answer_tells_who_was_heard():
             {"heard": [[1, 0], [0, 0]]},
             r"heard must be \(n, J\) True or False, got shape \(2, 2\) of int",
         ),
-        (Answer, ANSWER, {"label": ["a"]}, r"label and confidence must have 2 items like heard, got \(1,\) and \(2,\)"),
-        (Answer, ANSWER, {"confidence": [1.0]}, r"label and confidence must have 2 items .* got \(2,\) and \(1,\)"),
+        (Answer, ANSWER, {"label": ["a"]}, r"label must have shape \(2,\) like heard, got \(1,\)"),
+        (Answer, ANSWER, {"confidence": [1.0]}, r"confidence must have shape \(2,\) like heard, got \(1,\)"),
     ],
 )
 def test_what_is_wrong_is_said(kind, fields, change, message):

@@ -76,7 +76,7 @@ def test_times_are_numbers_or_dates_of_any_kind():
             "times must be numbers or dates, got the text 3/1/2020 in row 0; convert it",
         ),
         ([datetime.date(2020, 1, 1), 3, 4, 5], "times must be of one type .*, got a mixture"),
-        ([1, 2, 3], "times must have one entry per item: 4 items, got 3"),
+        ([1, 2, 3], "times must have 4 items like the other arguments, got 3"),
         ([[1, 2], [3, 4]], r"times must have one axis \(n,\)"),
         ([7, 7, 7, 8], r"stay together, which leaves none for part 1 of size 0.25 \(4 rows have 2 different times\)"),
         ([7, 7, 7, 7], r"stay together, which leaves none for part 1 .* or pass finer times"),

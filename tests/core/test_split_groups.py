@@ -182,7 +182,7 @@ def test_as_many_groups_as_parts_fill_every_part():
     ("groups", "fractions", "message"),
     [
         ([1, 1, 2], (0.4, 0.3, 0.3), "groups: 2 groups cannot fill 3 parts; ask for fewer parts"),
-        ([1, 2], (0.5, 0.5), "groups must have one entry per item: 3 items, got 2"),
+        ([1, 2], (0.5, 0.5), "groups must have 3 items like the other arguments, got 2"),
         ([1, None, 2], (0.5, 0.5), "groups must be given in every row, got none in row 1; fill it in or drop the row"),
         ([1, 2, np.nan], (0.5, 0.5), "groups must be given in every row, got none in row 2"),
         ([1, 2, {}], (0.5, 0.5), "groups must be text or numbers, got a cell that is neither"),

@@ -49,12 +49,15 @@ def test_it_cannot_change_afterwards():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"classes": np.array(["a", "b"])}, r"classes must be the 3 of scores, got shape \(2,\)"),
+        ({"classes": np.array(["a", "b"])}, r"classes must have shape \(3,\) like scores, got \(2,\)"),
         ({"decision": decision([-1] * 4, ("ann",))}, "decision must be among the 2 experts of scores, got 1 names"),
-        ({"label_idx": np.array([0, 1, 7, 0])}, r"label_idx must be class numbers 0..2, got 0 to 7"),
-        ({"answer_idx": np.full((4, 2), 3)}, r"answer_idx must be class numbers -1..2, got 3 to 3"),
+        ({"label_idx": np.array([0, 1, 7, 0])}, r"label_idx must lie in 0..2, got 7 for item 2"),
+        (
+            {"answer_idx": np.full((4, 2), 3)},
+            "answer_idx must be class numbers 0..2, or -1 where missing, got 3",
+        ),
         ({"answer_idx": np.zeros((2, 4), int)}, r"answer_idx must have shape \(4, 2\), got \(2, 4\)"),
-        ({"label_idx": np.array([0])}, "label_idx must have 4 items like scores, got 1"),
+        ({"label_idx": np.array([0])}, "label_idx must have 4 items like the other arguments, got 1"),
         ({"decision": decision([1, 1, 1, 1])}, "item 1 goes to an expert without a recorded answer; decide among"),
     ],
 )
@@ -67,5 +70,5 @@ def test_panels_are_of_these_items_and_experts():
     flags = np.ones(3, dtype=bool)
     sets = ExpertSets(np.ones((3, 2), dtype=bool), ("ann", "bob"))
     panel = PanelTrial(sets, flags, np.zeros(3, int), np.ones(2, bool), "a promise", "any-correct", 0.1)
-    with pytest.raises(InputError, match=r"panel must have sets of shape \(4, 2\), got \(3, 2\)"):
+    with pytest.raises(InputError, match=r"panel must have shape \(4, 2\), got \(3, 2\)"):
         replace(trial(), panel=panel)

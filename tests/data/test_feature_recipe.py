@@ -67,7 +67,7 @@ def test_training_rows_have_no_gaps(frame, max_categories):
     assert len(set(recipe.names)) == len(recipe.names)
     assert {*recipe.inputs, *recipe.dropped} == set(frame.columns)
     assert len(recipe.describe()) == frame.shape[1]
-    assert recipe.unseen(frame) == {}
+    assert not {f"{one.name}: {one.new}" for one in recipe.columns} & set(recipe.remarks(frame))
 
 
 @given(frames(FOUR), frames(FOUR), st.randoms(use_true_random=False))
@@ -139,8 +139,11 @@ def test_new_rows_by_hand():
         {"site": ["c", None, "b"], "age": [None, 1.0, 2.0], "dose": ["7", "", " 8.5"], "more": [1, 2, 3]}
     )
     assert recipe.apply(new).tolist() == [[50, 1, 7, 0, 0, 0], [1, 0, 2.5, 0, 0, 1], [2, 0, 8.5, 0, 1, 0]]
-    assert recipe.unseen(new) == {"site": 1}
-    assert recipe.filled(new) == {"age": 1, "dose": 1}
+    assert recipe.remarks(new) == {
+        "site: a category never seen in training": 1,
+        "age: blank, filled with the training median": 1,
+        "dose: blank, filled with the training median": 1,
+    }
     assert recipe.extra(new) == ("more",)
 
 
@@ -154,7 +157,7 @@ def test_rare_categories_share_a_column_and_ties_go_by_the_alphabet():
     assert recipe.names == ("site=d", "site=a", "site=b", "site=other")
     new = pd.DataFrame({"site": ["a", "c", "never", None]})
     assert recipe.apply(new).tolist() == [[0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
-    assert recipe.unseen(new) == {}
+    assert not any("never seen" in remark for remark in recipe.remarks(new))
     assert recipe.describe() == ["site: 3 categories (d, a, b), the rarer ones together."]
 
 
@@ -190,11 +193,17 @@ def test_a_number_too_large_to_compute_with_raises_with_its_row_and_column(huge)
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ([f"€{place}.45" for place in range(60)], "looks like numbers with a currency sign; write them as 1234.5"),
-        ([f"$ 1,{place + 100}.50" for place in range(60)], "looks like numbers with a currency sign; write"),
-        ([f"1.{place + 100},50\u00a0€" for place in range(59)] + ["n/a"], "looks like numbers with a currency sign; w"),
-        ([f"{place},5 %" for place in range(60)], "looks like numbers with a percent sign; write them as 1234.5"),
-        ([f"12 {place + 100}" for place in range(60)], "looks like numbers with separators; write them as 1234.5"),
+        ([f"€{place}.45" for place in range(60)], "looks like numbers with separators or signs; write them as 1234.5"),
+        ([f"$ 1,{place + 100}.50" for place in range(60)], "looks like numbers with separators or signs; write"),
+        (
+            [f"1.{place + 100},50\u00a0€" for place in range(59)] + ["n/a"],
+            "looks like numbers with separators or signs; w",
+        ),
+        ([f"{place},5 %" for place in range(60)], "looks like numbers with separators or signs; write them as 1234.5"),
+        (
+            [f"12 {place + 100}" for place in range(60)],
+            "looks like numbers with separators or signs; write them as 1234.5",
+        ),
         ([f"the patient said {place}" for place in range(60)], "free text; name it as a text to use it"),
         ([f"{place / 7:.3f}" for place in range(60)], "numbers stored as text; convert them to numbers"),
         (

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from logs import read_long
 
+from defero import read_cases
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.labels import majority_labels
-from defero.data.answers.read_log import read_long
-from defero.data.exports.label_studio import read_label_studio
-from defero.data.exports.prodigy import PRODIGY, read_prodigy
+from defero.data.exports.label_studio import LABEL_STUDIO
+from defero.data.exports.prodigy import PRODIGY
 from defero.data.tables.read import read_chunks, read_frame
-from defero.data.tables.wide import read_table
 
 FRAME = pd.DataFrame(
     {
@@ -121,10 +122,12 @@ def every_reader(name, content):
     frame = outcome(read_frame, name, content)
     assert frame is None or (isinstance(frame, pd.DataFrame) and len(frame))
     outcome(lambda path: list(read_chunks(path, rows=2)), name, content)
-    table = outcome(lambda path: read_table(path, label="label", expert_names=["annotator"], key="item"), name, content)
+    table = outcome(
+        lambda path: read_cases(path, label="label", expert_names=["annotator"], key="item").table, name, content
+    )
     assert table is None or isinstance(table, ExpertTable)
     outcome(
-        lambda path: read_table(path, label="label", expert_names=["site"], classes=["yes", "no", "arm"]), name, content
+        lambda path: read_cases(path, label="label", expert_names=["site"], classes=["yes", "no", "arm"]), name, content
     )
     items = pd.DataFrame({"item": range(1, 5)})
 
@@ -134,7 +137,6 @@ def every_reader(name, content):
         return majority_labels(answers)
 
     outcome(joined, name, content)
-    outcome(lambda path: read_long(path, items, time="size"), name, content)
 
 
 edit = st.tuples(
@@ -283,21 +285,13 @@ def mutated(draw, value):
 
 def exports(name, content):
     def studio(path):
-        found = read_label_studio(path, predictions="experts", without_label="majority", several="join", label="size")
-        assert len(found.items) == found.answers.n_items == len(found.labels)
-        return found.table()
+        found = LABEL_STUDIO.read(path, label="size", key=None, control=None)
+        assert len(found.items) == found.answers.n_items
 
     outcome(studio, name, content)
-    outcome(lambda path: read_label_studio(path).table(), name, content)
-
-    def prodigy(path):
-        found = read_prodigy(path, without_label="majority", several="join", label="text")
-        assert len(found.items) == found.answers.n_items
-        return found.table()
-
-    outcome(prodigy, name, content)
-    outcome(lambda path: read_prodigy(path, truth="ann").table(), name, content)
-    outcome(lambda path: read_prodigy(path, label="meta.x", without_label="majority").table(), name, content)
+    for options in ({}, {"majority_label": True}, {"label": "meta.x", "majority_label": True}):
+        for kind in ("label-studio", "prodigy"):
+            outcome(partial(read_cases, format=kind, **options), name, content)
     nothing = {"key": None, "control": None, "known_key": None, "known_control": None}
     outcome(lambda path: PRODIGY.read_open(path, **nothing), name, content)
 

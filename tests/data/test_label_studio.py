@@ -1,21 +1,26 @@
 """Label Studio exports: what counts as an answer, and what as the truth."""
 
 import copy
+import json
 from functools import partial
 
 import pandas as pd
 import pytest
-from studio import TASKS, annotation, answers, choice, prediction, write_export
+from studio import TASKS, annotation, answers, choice, write_export
 
-from defero.core.errors import InputError, TableError
-from defero.data.exports.label_studio import read_label_studio
-from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
+from defero import read_cases
+from defero.core.errors import TableError
+from defero.data.exports.label_studio import LABEL_STUDIO, tasks_with_decisions, write_label_studio
 from defero.data.table_spec import Control
 
 
 @pytest.fixture
 def export(tmp_path):
     return partial(write_export, tmp_path)
+
+
+def read_label_studio(path, *, label=None, control=None):
+    return LABEL_STUDIO.read(path, label=label, key=None, control=control)
 
 
 @pytest.mark.parametrize("name", ["export.json", "export.json.gz", "export.jsonl", "export.jsonl.gz"])
@@ -27,12 +32,9 @@ def test_a_case_by_hand(export, name):
     assert found.items["stars"].dtype.kind == "f"
     # 7 and ANN by one name each, 8 only cancelled or without an answer, the truth is nobody's answer.
     assert answers(found) == {"7": ["bad", "bad", None, None], "ann@example.org": ["good", "bad", None, "good"]}
-    assert found.labels.tolist() == [None, "good", None, None]
-    assert found.label_sources.tolist() == [None, "ground truth", None, None]
-    assert found.lead_time == {"7": 4.5, "ann@example.org": 4.0}
+    assert found.labels == {"ground truth": [None, "good", None, None]}
     told = " ".join(found.notes)
     for part in (
-        "3 without one, 1 by ground truth",
         "lists or objects are left out: words",
         "1 cancelled annotations",
         "1 answer ignored",
@@ -42,21 +44,13 @@ def test_a_case_by_hand(export, name):
 
 
 def test_labels_from_the_truth_then_a_field_then_the_majority(export):
-    found = read_label_studio(export(), label="gold", without_label="majority")
-    assert found.labels.tolist() == ["good", "good", None, "good"]
-    assert found.label_sources.tolist() == ["data field", "ground truth", None, "majority"]
-    assert "gold" not in found.items.columns
-    table = found.table(classes=["bad", "good"])
-    assert table.labels.tolist() == ["good", "good", "good"]
-    assert table.expert_names == ("7", "ann@example.org")
+    ask = {"label": "gold", "majority_label": True, "features": ["stars"]}
+    found = read_cases(export(), **ask, classes=["bad", "good"])
+    assert all(f"1 by {source}" in found.notes[0] for source in ("ground truth", "data field", "majority"))
+    assert found.table.labels.tolist() == ["good", "good", "good"]
+    assert (found.n_majority, found.table.expert_names) == (1, ("7", "ann@example.org"))
     with pytest.raises(TableError, match="task 11, column mood: answer 'bad' is not one of good"):
-        found.table()
-
-
-def test_without_any_truth_the_majority_is_the_label(export):
-    tasks = [{"id": 1, "data": {"x": 1}, "annotations": [annotation(k, said) for k, said in enumerate("aab")]}]
-    found = read_label_studio(export(tasks))
-    assert (found.labels.tolist(), found.label_sources.tolist()) == (["a"], ["majority"])
+        read_cases(export(), **ask)
 
 
 def test_the_truth_updated_last_counts(export):
@@ -65,25 +59,14 @@ def test_the_truth_updated_last_counts(export):
         annotation(2, "a", ground_truth=True),
     ]
     found = read_label_studio(export([{"id": 1, "data": {}, "annotations": [*truths, annotation(3, "a")]}]))
-    assert found.labels.tolist() == ["b"]
+    assert found.labels == {"ground truth": ["b"]}
     assert found.answers.expert_names == ("3",)
 
 
-def test_people_by_given_names(export):
-    found = read_label_studio(export(), names={"ann@example.org": "Ann", 7: "Bo"})
-    assert found.answers.expert_names == ("Ann", "Bo")
-    assert read_label_studio(export(), names={3: "A."}).answers.expert_names == ("7", "A.")
+def test_people_by_user_name_or_number(export):
     person = {"id": 5, "username": "cy"}
     tasks = [{"id": 1, "data": {}, "annotations": [annotation(person, "a"), annotation({"id": 6}, "b")]}]
     assert read_label_studio(export(tasks)).answers.expert_names == ("6", "cy")
-
-
-def test_models_are_experts_where_asked_for(export):
-    found = read_label_studio(export(), predictions="experts")
-    assert found.answers.expert_names == ("7", "ann@example.org", "prediction", "v1")
-    assert answers(found)["v1"] == ["bad", "bad", None, None]
-    tasks = [{"id": 1, "data": {}, "annotations": [annotation("v1", "a")], "predictions": [prediction("v1", "b")]}]
-    assert read_label_studio(export(tasks), predictions="experts").answers.expert_names == ("v1", "v1 (model)")
 
 
 def two_controls():
@@ -115,19 +98,19 @@ def test_kinds_of_controls_there_and_back(export, kind, value, said):
     found = read_label_studio(export(tasks))
     assert found.answers.answers.tolist() == [said]
     told = tasks_with_decisions(
-        found.tasks, pd.DataFrame({"task_id": [1], "route": ["model"], "model_says": [said]}), control=found.control
+        tasks, pd.DataFrame({"task_id": [1], "route": ["model"], "model_says": [said]}), control=found.control
     )
-    write_label_studio(export([], "back.json"), told)
-    again = read_label_studio(export(told, "back.json"), predictions="experts")
-    assert again.answers.to_frame()["defero"].tolist() == [said]
+    path = export([], "back.json")
+    write_label_studio(path, told)
+    (said_again,) = json.loads(path.read_text())[0]["predictions"][0]["result"]
+    assert Control(said_again["from_name"], said_again["to_name"], said_again["type"]) == found.control
+    assert said_again["value"] == {kind: ["yes"] if kind == "choices" else value}
 
 
 def test_several_choices_in_one_annotation(export):
     path = export([{"id": 1, "data": {}, "annotations": [annotation(1, "b", "a"), annotation(2, "a")]}])
     with pytest.raises(TableError, match="task 1: expected one answer to 'mood', got 2: b, a; keep one"):
         read_label_studio(path)
-    assert answers(read_label_studio(path, several="join")) == {"1": ["a; b"], "2": ["a"]}
-    assert answers(read_label_studio(path, several="leave out")) == {"2": ["a"]}
 
 
 def test_tasks_without_ids_are_numbered(export):
@@ -197,19 +180,11 @@ def test_exports_that_cannot_be_used(export, tasks, message):
         read_label_studio(export(tasks))
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"label": "golden"}, TableError, "no column 'golden' for the label; did you mean 'gold'"),
-        ({"label": "words"}, TableError, "the data field must be a text or a number, got"),
-        ({"several": "first"}, InputError, "several must be one of error, join, leave out, got 'first'"),
-        ({"without_label": "guess"}, InputError, "without_label must be one of leave out, majority, got 'guess'"),
-        ({"predictions": True}, InputError, "predictions must be one of ignore, experts, got True"),
-    ],
-)
-def test_options_that_cannot_be(export, options, error, message):
-    with pytest.raises(error, match=message):
-        read_label_studio(export(), **options)
+def test_labels_that_cannot_be(export):
+    with pytest.raises(TableError, match="no column 'golden' for the label; did you mean 'gold'"):
+        read_label_studio(export(), label="golden")
+    with pytest.raises(TableError, match="the data field must be a text or a number, got"):
+        read_cases(export(), label="words")
 
 
 @pytest.mark.parametrize(

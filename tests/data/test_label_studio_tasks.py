@@ -9,14 +9,17 @@ import pytest
 from studio import TASKS, answers, write_export
 
 from defero.core.errors import InputError, TableError
-from defero.data.exports.label_studio import read_label_studio
-from defero.data.exports.label_studio_tasks import tasks_with_decisions, write_label_studio
+from defero.data.exports.label_studio import LABEL_STUDIO, tasks_with_decisions, write_label_studio
 from defero.data.table_spec import Control
 
 
 @pytest.fixture
 def export(tmp_path):
     return partial(write_export, tmp_path)
+
+
+def read_label_studio(path):
+    return LABEL_STUDIO.read(path, label=None, key=None, control=None)
 
 
 DECISIONS = pd.DataFrame(
@@ -34,17 +37,16 @@ DECISIONS = pd.DataFrame(
 
 @pytest.mark.parametrize("name", ["back.json", "back.jsonl", "back.json.gz"])
 def test_tasks_written_back_are_read_again_without_loss(export, tmp_path, name):
-    before = read_label_studio(export())
-    kept = copy.deepcopy(before.tasks)
-    told = tasks_with_decisions(before.tasks, DECISIONS, control=before.control)
-    assert before.tasks == kept  # the tasks given are not changed
+    before, kept = read_label_studio(export()), copy.deepcopy(TASKS)
+    told = tasks_with_decisions(TASKS, DECISIONS, control=before.control)
+    assert kept == TASKS  # the tasks given are not changed
     write_label_studio(tmp_path / name, told)
     after = read_label_studio(tmp_path / name)
     pd.testing.assert_frame_equal(after.items, before.items)
     assert answers(after) == answers(before)
-    assert after.labels.tolist() == before.labels.tolist()
-    assert after.lead_time == before.lead_time
-    for old, new in zip(before.tasks, after.tasks, strict=True):
+    assert after.labels == before.labels
+    again = LABEL_STUDIO.read_open(tmp_path / name, key=None, control=None, known_key=None, known_control=None)
+    for old, new in zip(TASKS, again.tasks, strict=True):
         for key in old:
             if key not in {"data", "predictions"}:
                 assert new[key] == old[key]
@@ -53,7 +55,8 @@ def test_tasks_written_back_are_read_again_without_loss(export, tmp_path, name):
 
 
 def test_what_a_task_is_told():
-    told = tasks_with_decisions(TASKS, DECISIONS, control=Control("mood", "text", "choices"), model_version="v1")
+    earlier = [{**TASKS[0], "predictions": [{"model_version": "defero", "score": 0.1}]}, *TASKS[1:]]
+    told = tasks_with_decisions(earlier, DECISIONS, control=Control("mood", "text", "choices"))
     assert told[2]["data"] == {
         "text": "not seen",
         "stars": None,
@@ -65,28 +68,26 @@ def test_what_a_task_is_told():
         "defero_reason": "7 is surer",
     }
     result = {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["bad"]}}
-    assert told[2]["predictions"] == [{"model_version": "v1", "result": [result], "score": 0.51}]
+    assert told[2]["predictions"] == [{"model_version": "defero", "result": [result], "score": 0.51}]
     assert told[1] == TASKS[1]  # no decision
-    assert [one["score"] for one in told[0]["predictions"]] == [0.9]  # v1 of before is replaced
+    assert [one["score"] for one in told[0]["predictions"]] == [0.9]  # that of before is replaced
     assert (told[0]["data"]["defero_panel"], told[0]["data"]["defero_p_7"]) == (None, None)
 
 
 @pytest.mark.parametrize(
-    ("decisions", "options", "message"),
+    ("decisions", "message"),
     [
         (
             pd.DataFrame({"task_id": [99], "route": ["model"]}),
-            {},
             "decisions: row 0, column task_id: tasks has no item '99'",
         ),
-        (pd.DataFrame({"task_id": [11, 11.0], "route": ["a", "b"]}), {}, "a task has two decisions"),
-        (pd.DataFrame({"task_id": [11]}), {"key": "id"}, "no column 'id' for the key"),
-        (pd.DataFrame(), {}, "decisions: has no columns"),
+        (pd.DataFrame({"task_id": [11, 11.0], "route": ["a", "b"]}), "a task has two decisions"),
+        (pd.DataFrame(), "decisions: has no columns"),
     ],
 )
-def test_decisions_that_do_not_fit(decisions, options, message):
+def test_decisions_that_do_not_fit(decisions, message):
     with pytest.raises(TableError, match=message):
-        tasks_with_decisions(TASKS, decisions, control=Control("mood", "text", "choices"), **options)
+        tasks_with_decisions(TASKS, decisions, control=Control("mood", "text", "choices"))
 
 
 def test_the_key_is_the_first_column_where_none_is_called_so():

@@ -8,12 +8,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from logs import read_long
 
+from defero import read_cases
 from defero.core.answers import Answers
 from defero.core.errors import InputError, TableError
 from defero.core.table import ExpertTable
-from defero.data.answers.log import AnswerLog, latest_answers, natural, table_from_long
-from defero.data.answers.read_log import join_answers, read_long
+from defero.data.answers.log import AnswerLog, latest_answers, natural
+from defero.data.answers.read_log import join_answers
 from defero.data.tables.read import read_frame
 from defero.data.tables.wide import ItemKeys, name_text
 
@@ -81,7 +83,6 @@ def test_columns_that_are_named():
         (("item", "worker", "label"), {"answer": "lable"}, "no column 'lable' for the answer; did you mean 'label'"),
         (("item", "worker", "label"), {"answer": "item"}, "'item' is named as the item and as the answer; choose one"),
         (("item", "worker", "label"), {"key": "no"}, "items: no column 'no' for the key"),
-        (("item", "worker", "label"), {"time": "when"}, "no column 'when' for the time"),
         (("item", "item", "label"), {}, "two columns are called 'item'"),
     ],
 )
@@ -123,31 +124,9 @@ def test_the_last_answer_counts_and_the_count_is_said():
     )
 
 
-@pytest.mark.parametrize(
-    "times",
-    [
-        [3, 1, 2],
-        ["3", "1", "2"],
-        ["2024-05-01T10:00:00Z", "2024-05-01T10:30:00+02:00", "2024-05-01 09:00:00Z"],
-    ],
-)
-def test_the_latest_answer_counts_where_times_are_recorded(times):
-    frame = long([("a", "w", "new"), ("a", "w", "old"), ("a", "w", "middle")]).assign(when=times)
-    assert join_answers(ITEMS, frame, time="when").answers.tolist() == ["new"]
+def test_the_last_answer_in_the_file_counts():
+    frame = long([("a", "w", "new"), ("a", "w", "old"), ("a", "w", "middle")])
     assert join_answers(ITEMS, frame).answers.tolist() == ["middle"]
-
-
-def test_among_equal_times_the_last_in_the_file_counts():
-    rows = [("a", f"w{number % 50}", number) for number in range(1000)]
-    found = join_answers(ITEMS, long(rows).assign(when=[number // 50 % 3 for number in range(1000)]), time="when")
-    assert found.answers.tolist() == [850 + number for number in range(50)]  # the last round of time 2
-
-
-@pytest.mark.parametrize(("cell", "got"), [("soon", "'soon'"), (None, "nothing")])
-def test_a_time_that_is_none(cell, got):
-    frame = long([("a", "w", "x"), ("b", "w", "x")]).assign(when=["2024-05-01", cell])
-    with pytest.raises(TableError, match=f"log: row 3, column when: expected a time as .*, got {got}"):
-        join_answers(ITEMS, frame, time="when", source="log", first_row=2)
 
 
 def test_answers_to_items_that_are_not_there():
@@ -230,46 +209,20 @@ def test_no_answer_at_all():
 
 
 def test_a_table_of_labelled_items():
-    found = join_answers(ITEMS, long([("a", "w", "x"), ("c", "w", "x"), ("b", "v", "y")]))
-    table = table_from_long(ITEMS, found, labels=["x", None, "y"], leave_out=["item"])
+    answered = long([("a", "w", "x"), ("c", "w", "x"), ("b", "v", "y")])
+    table = read_cases(ITEMS.assign(truth=["x", None, "y"]), label="truth", answers=answered).table
     assert isinstance(table, ExpertTable)
+    assert isinstance(table.answers, Answers)
     assert table.labels.tolist() == ["x", "y"]
-    assert table.answer_idx.tolist() == [[-1, 0], [-1, 0]]
+    assert (table.expert_names, table.answer_idx.tolist()) == (("v", "w"), [[-1, 0], [-1, 0]])
     assert table.features.to_dict("list") == {"size": [1.0, 3.0]}
-    assert list(table.answers.columns) == ["v", "w"]
-    sparse_table = table_from_long(ITEMS, found, labels=["x", None, "y"], leave_out=["item"], layout="sparse")
-    assert isinstance(sparse_table.answers, Answers)
-    assert np.array_equal(sparse_table.answer_idx, table.answer_idx)
-    assert sparse_table.expert_names == table.expert_names
 
 
-def test_answers_are_in_the_labels_own_type():
-    found = join_answers(ITEMS, long([("a", "w", "1"), ("c", "w", 0.0), ("b", "v", 1)]))
-    table = table_from_long(ITEMS, found, labels=[1, 0, 0], leave_out=["item"])
+def test_answers_and_labels_may_be_of_two_types():
+    answered = long([("a", "w", "1"), ("c", "w", 0.0), ("b", "v", 1)])
+    table = read_cases(ITEMS.assign(truth=[1, 0, 0]), label="truth", answers=answered).table
     assert table.classes.tolist() == [0, 1]
-    assert table.answers["w"].isna().tolist() == [False, True, False]
     assert table.answer_idx.tolist() == [[-1, 1], [1, -1], [-1, 0]]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"labels": ["x"]}, "3 items, 1 labels, answers to 3"),
-        ({"labels": [None, None, " "]}, "no item has a label"),
-        ({"labels": list("xyx"), "features": ["no"]}, "no column 'no' for a feature"),
-        ({"labels": list("xyx"), "leave_out": ["item", "size"]}, "no column is left as a feature"),
-    ],
-)
-def test_a_table_that_cannot_be(options, message):
-    found = join_answers(ITEMS, long([("a", "w", "x")]))
-    with pytest.raises(TableError, match=message):
-        table_from_long(ITEMS, found, **options)
-
-
-def test_layouts_are_two():
-    found = join_answers(ITEMS, long([("a", "w", "x")]))
-    with pytest.raises(InputError, match="layout must be one of frame, sparse, got 'dense'"):
-        table_from_long(ITEMS, found, labels=list("xyx"), layout="dense")
 
 
 def test_experts_stand_in_natural_order():
@@ -282,24 +235,19 @@ def test_experts_stand_in_natural_order():
 
 
 cell = st.sampled_from(["x", "y", None])
-row = st.tuples(st.integers(0, 4), st.sampled_from(["w1", "w2", "w10"]), cell, st.integers(0, 3))
+row = st.tuples(st.integers(0, 4), st.sampled_from(["w1", "w2", "w10"]), cell)
 
 
-@given(st.lists(row, max_size=25), st.booleans())
-def test_the_slow_twin_agrees(rows, timed):
+@given(st.lists(row, max_size=25))
+def test_the_slow_twin_agrees(rows):
     items = pd.DataFrame({"item": range(5)})
-    frame = long(rows, ("item", "annotator", "label", "when"))
-    found = join_answers(items, frame, time="when" if timed else None)
-    expected = {}
-    for number, (item, who, said, when) in enumerate(rows):
-        rank = (when if timed else 0, number)
-        if said is not None and rank > expected.get((item, who), ((-1, -1), None))[0]:
-            expected[item, who] = (rank, said)
+    found = join_answers(items, long(rows, ("item", "annotator", "label")))
+    expected = {(item, who): said for item, who, said in rows if said is not None}
     got = {
         (item, found.expert_names[expert]): said
         for item, expert, said in zip(found.item_idx.tolist(), found.expert_idx.tolist(), found.answers, strict=True)
     }
-    assert got == {pair: said for pair, (_, said) in expected.items()}
+    assert got == expected
     assert len(found) + found.n_repeated + found.n_blank == len(rows)
     dense = found.to_frame()
     codes = found.among(["x", "y"]).dense()
@@ -340,7 +288,7 @@ def test_real_crowds_join(name, n_items, n_answers, n_experts, accuracy):
     gold = items["gold"].to_numpy()
     right = found.class_idx([0, 1]) == gold[found.item_idx]
     assert right.mean() == pytest.approx(accuracy, abs=0.0005)
-    table = table_from_long(items, found, labels=gold, features=["text"])
+    table = ExpertTable(gold, found, features=items[["text"]])
     assert table.observed.sum() == len(found)
     assert table.correct.sum() / table.observed.sum() == pytest.approx(right.mean())
 

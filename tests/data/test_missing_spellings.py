@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from defero import Study, read_cases, read_table
+from defero import Study, read_cases
 from defero.data.answers.class_codes import BadAnswersError
 from defero.data.tables.cells import MISSING_SPELLINGS
 
@@ -52,10 +52,6 @@ def test_every_spelling_of_pandas_is_known():
     from pandas._libs.parsers import STR_NA_VALUES
 
     assert {one.casefold() for one in STR_NA_VALUES if one} == MISSING_SPELLINGS
-
-
-def test_read_table_reads_the_same_answers():
-    assert read_table(cases(), **ASK).coded.per_expert().tolist() == [10, 10]
 
 
 def test_labels_that_look_missing_are_classes_and_told():

@@ -102,4 +102,4 @@ def test_a_recipe_finds_them_by_the_column(folder):
     with pytest.raises(TableError, match="'file'"):
         recipe.apply(table.rename(columns={"file": "path"}), source="a.csv")
     with pytest.raises(ModelFolderError, match="size must be a list of 2 entries"):
-        unpack(PictureRecipe, Packed({"column": "file", "size": [3]}))
+        unpack(PictureRecipe, Packed({"kind": "pictures", "column": "file", "size": [3]}))

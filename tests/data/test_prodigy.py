@@ -4,8 +4,13 @@ import json
 
 import pytest
 
-from defero.core.errors import InputError, TableError
-from defero.data.exports.prodigy import PRODIGY, read_prodigy
+from defero import read_cases
+from defero.core.errors import TableError
+from defero.data.exports.prodigy import PRODIGY
+
+
+def read_prodigy(path, *, label=None, key=None):
+    return PRODIGY.read(path, label=label, key=key, control=None)
 
 
 def line(item, who, verdict="accept", **fields):
@@ -50,34 +55,31 @@ CHOICES = [
 
 @pytest.mark.parametrize("name", ["news.jsonl", "news.json"])
 def test_choices_by_hand(export, name):
-    found = read_prodigy(export(CHOICES, name), truth="review")
+    found = read_prodigy(export(CHOICES[:-1], name))
     assert found.items.columns.tolist() == ["_input_hash", "text", "length", "meta.source"]
     assert found.items["_input_hash"].tolist() == ["-5", "9", "10"]
     assert found.answers.expert_names == ("news-ann", "news-bo")
     assert found.answers.to_frame().to_numpy().tolist() == [["a", "b"], ["b", None], [None, None]]
-    assert found.labels.tolist() == [None, "b", None]
-    assert found.label_sources.tolist() == [None, "annotator", None]
+    assert found.labels == {}
     told = " ".join(found.notes)
-    assert "2 without one, 1 by annotator" in told
     assert "lists or objects are left out: tokens, meta.tags" in told or "left out: meta.tags, tokens" in told
     assert "3 rows without an answer" in told
     assert "1 answer ignored" in told
 
 
 def test_without_a_truth_the_majority_is_the_label(export):
-    found = read_prodigy(export(CHOICES), names={"news-ann": "Ann"})
-    assert "Ann" in found.answers.expert_names
-    assert found.labels.tolist() == ["b", "b", None]  # the tie of item -5: b is more frequent over all
-    table = found.table(features=["text"], classes=["a", "b"])
-    assert table.answer_idx.tolist() == [[0, 1, -1], [1, -1, 1]]
+    ask = {"format": "prodigy", "majority_label": True, "features": ["text"]}
+    found = read_cases(export(CHOICES), **ask, classes=["a", "b"])
+    assert found.table.labels.tolist() == ["b", "b"]  # the tie of item -5: b is more frequent over all
+    assert found.table.answer_idx.tolist() == [[0, 1, -1], [1, -1, 1]]
     with pytest.raises(TableError, match=r"news\.jsonl: row 1, column answer: answer 'a' is not one of b"):
-        found.table()
+        read_cases(export(CHOICES), **ask)
 
 
 def test_a_field_that_holds_the_truth(export):
     lines = [chosen(1, "ann", "a", meta={"gold": "a"}), chosen(2, "ann", "b", meta={"gold": "a"})]
     found = read_prodigy(export(lines), label="meta.gold")
-    assert found.labels.tolist() == ["a", "a"]
+    assert found.labels == {"field": ["a", "a"]}
     assert list(found.items.columns) == ["_input_hash", "text"]
     with pytest.raises(TableError, match="no column 'silver' for the label"):
         read_prodigy(export(lines), label="silver")
@@ -92,7 +94,6 @@ def test_binary_decisions_about_one_label(export):
     ]
     found = read_prodigy(export(lines))
     assert found.answers.to_frame().to_numpy().tolist() == [["SPAM", "not SPAM"], [None, "not SPAM"]]
-    assert set(found.labels) == {"not SPAM"}  # 1 is tied, and "not SPAM" is more frequent over all
 
 
 def test_a_rejection_among_several_labels_names_no_class(export):
@@ -120,8 +121,6 @@ def test_several_options(export):
     path = export([chosen(1, "ann", "b", "a"), chosen(1, "bo", "a")])
     with pytest.raises(TableError, match="row 1: expected one answer to the choice, got 2: b, a; keep one"):
         read_prodigy(path)
-    assert read_prodigy(path, several="join").answers.answers.tolist() == ["a; b", "a"]
-    assert read_prodigy(path, several="leave out").answers.expert_names == ("bo",)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +131,6 @@ def test_several_options(export):
         ({"accept": [{}]}, "row 1: 'accept' must be a list of option ids"),
         ({"_input_hash": None}, "row 1: '_input_hash' must name the item, got None; name a field with key"),
         ({"_annotator_id": None, "_session_id": " "}, "row 1: expected who answered, as '_annotator_id' or"),
-        ({"answer": "accept", "accept": []}, "no answer to take labels from"),
     ],
 )
 def test_lines_that_cannot_be_used(export, one, message):
@@ -145,19 +143,9 @@ def test_lines_without_a_choice_or_a_label(export):
         read_prodigy(export([line(1, "ann")]))
 
 
-def test_options_that_cannot_be(export):
-    path = export(CHOICES)
-    with pytest.raises(TableError, match=r"annotator 'nobody'; .*news-ann, news-bo"):
-        read_prodigy(path, truth="nobody")
-    with pytest.raises(InputError, match="several must be one of"):
-        read_prodigy(path, several="all")
-    with pytest.raises(InputError, match="without_label must be one of"):
-        read_prodigy(path, without_label="all")
-
-
 def test_a_meta_that_is_no_object_has_no_fields(export):
     lines = [chosen(1, "ann", "a", meta="from the web"), chosen(2, "ann", "b", meta={"gold": "b"})]
-    assert read_prodigy(export(lines), label="meta.gold").labels.tolist() == [None, "b"]
+    assert read_prodigy(export(lines), label="meta.gold").labels == {"field": [None, "b"]}
     with pytest.raises(TableError, match=r"no column 'meta\.silver' for the label"):
         read_prodigy(export(lines), label="meta.silver")
 

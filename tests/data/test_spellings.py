@@ -46,8 +46,9 @@ def test_the_offered_mapping_and_blanks_mend_the_table(tmp_path):
     path = write_rename(mapping, tmp_path / "pets.csv")
     assert read_rename(path) == mapping
     for rename in (mapping, path):
-        answers = read_cases(cases(), rename=rename, **ASK).table.answers.astype(object)
-        assert answers["al"].where(answers["al"].notna(), None).tolist() == ["cat", "dog", "cat", None, "dog", None]
+        table = read_cases(cases(), rename=rename, **ASK).table
+        assert table.classes.tolist() == ["cat", "dog"]
+        assert table.answer_idx[:, table.expert_names.index("al")].tolist() == [0, 1, 0, -1, 1, -1]
     assert write_rename({}, tmp_path / "other.csv") != path
     assert write_rename(mapping, tmp_path / "pets.csv").name == "pets.rename-2.csv"
 

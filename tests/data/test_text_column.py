@@ -77,8 +77,6 @@ def test_blanks_and_new_words_are_zeros():
     recipe = FeatureRecipe.learn(frame, text="note")
     new = pd.DataFrame({"note": [None, np.nan, "  ", "ships!", "?!", "SEA"]})
     assert recipe.apply(new).tolist() == [[0, 0, 0]] * 5 + [[0, 0, 1]]
-    assert recipe.filled(new) == {"note": 3}
-    assert recipe.unseen(new) == {"note": 2}
     assert recipe.remarks(new) == {
         "note: none of its words was seen in training": 2,
         "note: blank, read as no words": 3,

@@ -14,7 +14,7 @@ from defero.core.codec import pack, unpack
 from defero.core.errors import TableError
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.usual import UsualRanges, usual_bounds
-from defero.datasets.tables import credit_default_clients, recidivism_people
+from defero.datasets.tables import credit_default, recidivism_people
 
 SPLITS = 20
 
@@ -132,7 +132,7 @@ def test_rows_of_real_tables_are_rarely_unusual():
     """Writes ../statistical/results/unusual_rows.json."""
     started, rates = time.process_time(), {}
     tables = {
-        "credit-default": credit_default_clients().drop(columns="default_next_month"),
+        "credit-default": credit_default().drop(columns="default_next_month"),
         "recidivism-people": recidivism_people(part="all", features="all").features,
     }
     for name, table in tables.items():

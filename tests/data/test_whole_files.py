@@ -54,8 +54,6 @@ import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np
 from defero.data import whole_files
-from defero.data.model_folder import ModelFiles, read_folder, write_folder
-from defero.data import replace_folder
 from defero.core.codec import Packed
 from defero.data.model_folder import read_folder, write_folder
 

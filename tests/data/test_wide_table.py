@@ -6,16 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from defero import read_cases
 from defero.core.errors import InputError, TableError
-from defero.data.tables.formats import first_row
-from defero.data.tables.read import read_chunks
-from defero.data.tables.wide import read_table, row_keys, table_from_frame
+from defero.data.tables.wide import row_keys
 
 CASES = """id,truth,dr_a,dr_b,age,site
 p1,benign,benign,,61,x
 p2,malign, malign ,benign,48,y
 p3,benign,malign,benign,,x
 """
+
+
+def read_table(table, **options):
+    return read_cases(table, **options).table
 
 
 @pytest.fixture
@@ -33,8 +36,6 @@ def test_a_wide_table_is_read(cases):
     assert table.classes.tolist() == ["benign", "malign"]
     assert table.labels.tolist() == ["benign", "malign", "benign"]
     assert table.answer_idx.tolist() == [[0, -1], [1, 0], [1, 0]]
-    assert list(table.answers.columns) == ["dr_a", "dr_b"]
-    assert table.answers["dr_b"].isna().tolist() == [True, False, False]
     assert list(table.features.columns) == ["age", "site"]
     assert table.expert_names == ("dr_a", "dr_b")
 
@@ -59,7 +60,6 @@ def test_a_frame_is_taken_in_place_of_a_path():
 def test_no_expert_is_a_plain_classifiers_table(cases):
     table = read_table(cases(), label="truth", expert_names=[], features=["age"])
     assert table.answer_idx.shape == (3, 0)
-    assert table.answers.shape == (3, 0)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,6 @@ def test_labels_and_answers_of_a_text_file_agree(cases, labels, answers, classes
     assert table.classes.tolist() == classes
     assert [type(value) for value in table.classes.tolist()] == [type(value) for value in classes]
     assert table.answer_idx[:, 0].tolist() == codes
-    own = [table.classes[code] if code >= 0 else None for code in codes]
-    assert [None if pd.isna(cell) else cell for cell in table.answers["dr"]] == own
 
 
 @pytest.mark.parametrize(
@@ -126,18 +124,6 @@ def test_json_text_and_numbers_agree(tmp_path):
     assert table.answer_idx[:, 0].tolist() == [0, -1, -1]
 
 
-def test_pieces_of_a_file_agree_with_the_whole(cases):
-    path = cases()
-    whole = read_table(path, label="truth", expert_names=["dr_a", "dr_b"], key="id")
-    options = {"label": "truth", "expert_names": ["dr_a", "dr_b"], "key": "id", "classes": whole.classes}
-    pieces = [
-        table_from_frame(piece, source="cases.csv", first_row=first_row(path), **options)
-        for piece in read_chunks(path, rows=2)
-    ]
-    assert np.concatenate([piece.answer_idx for piece in pieces]).tolist() == whole.answer_idx.tolist()
-    assert np.concatenate([piece.label_idx for piece in pieces]).tolist() == whole.label_idx.tolist()
-
-
 def test_the_row_in_a_message_is_the_row_in_a_spreadsheet(cases):
     lines = ["truth,dr_a,dr_b,age", *["benign,benign,malign,1", "malign,,malign,2"] * 8]
     lines[16] = "benign,benign,maybe,1"  # the 17th line of the file
@@ -145,14 +131,11 @@ def test_the_row_in_a_message_is_the_row_in_a_spreadsheet(cases):
     words = r"cases\.csv: row 17, column dr_b: answer 'maybe' is not one of benign, malign\."
     with pytest.raises(TableError, match=words):
         read_table(path, label="truth", expert_names=["dr_a", "dr_b"])
-    *_, last = read_chunks(path, rows=6)
-    with pytest.raises(TableError, match=words):
-        table_from_frame(last, source="cases.csv", label="truth", expert_names=["dr_a", "dr_b"])
 
 
 def test_blank_lines_do_not_shift_the_row_in_a_message(cases):
     table = read_table(cases("truth,dr,age\n\nx,x,1\n\ny,x,2\n"), label="truth", expert_names=["dr"])
-    assert table.answers.index.tolist() == table.features.index.tolist() == [1, 3]
+    assert table.features.index.tolist() == [1, 3]
     path = cases("truth,dr,age\n\nx,x,1\n\ny,z,2\n")
     with pytest.raises(TableError, match=r"row 5, column dr: answer 'z' is not one of x, y"):
         read_table(path, label="truth", expert_names=["dr"])
@@ -173,7 +156,6 @@ def test_blank_lines_do_not_shift_the_row_in_a_message(cases):
         ({"key": "idd"}, r"cases\.csv: no column 'idd' for the key; did you mean 'id'\?"),
         ({"key": "site"}, r"cases\.csv: column site: the key 'x' .*rows 2 and 4"),
         ({"key": "age"}, r"cases\.csv: row 4, column age: the key is blank; every row needs one\."),
-        ({"label": "age"}, r"cases\.csv: row 4, column age: the label is blank; fill it in or drop the row\."),
         ({"label": "dr_a", "expert_names": ["site"]}, r"'x': 2 answers, first in row 2, column site"),
         ({"classes": ["benign", "unsure"]}, r"cases\.csv: row 3, column truth: label 'malign' is not one of benign"),
         ({"expert_names": ["dr_a", "dr_b", "model"]}, r"cases\.csv: no column 'model' for an expert\."),

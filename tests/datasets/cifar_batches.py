@@ -27,11 +27,6 @@ def python2_batch(data, labels):
     return b"".join(words)
 
 
-def binary_batch(data, labels):
-    """Write one label and 3072 bytes per picture."""
-    return np.column_stack([np.asarray(labels, dtype=np.uint8), data]).tobytes()
-
-
 def text(value):
     return b"U" + bytes([len(value)]) + value.encode()
 

@@ -1,4 +1,4 @@
-"""A web server in this process that can misbehave: ranges, cut connections, wrong answers."""
+"""A web server in this process that can misbehave: cut connections, wrong answers."""
 
 import threading
 from contextlib import contextmanager
@@ -8,11 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Site:
     """What is served, how, and what was asked for."""
 
-    def __init__(self, content=b"", *, tag='"v1"', cut_after=None, status=200, ranges=True, length=True):
-        self.content, self.tag, self.cut_after = content, tag, cut_after
-        self.status, self.ranges, self.length = status, ranges, length
-        self.pages = {}
-        self.asked = []
+    def __init__(self, content=b"", *, cut_after=None, status=200, length=True):
+        self.content, self.cut_after = content, cut_after
+        self.status, self.length = status, length
+        self.pages, self.asked = {}, []
         self.headers = {}
         self.url = ""
 
@@ -43,8 +42,7 @@ def serve(site):
 
 def answer(handler, site):
     """Answer one request as the site is told to."""
-    asked = handler.headers.get("Range")
-    site.asked.append(asked)
+    site.asked.append(handler.path)
     content = site.pages.get(handler.path, site.content)
     if site.status in (301, 302):
         handler.send_response(site.status)
@@ -55,21 +53,10 @@ def answer(handler, site):
     if site.status != 200:
         handler.send_error(site.status)
         return
-    start, fresh = 0, handler.headers.get("If-Range") in (None, site.tag)
-    if asked and site.ranges and fresh:
-        start = int(asked.removeprefix("bytes=").removesuffix("-"))
-        if start >= len(content):
-            handler.send_error(416)
-            return
-        handler.send_response(206)
-        handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-    else:
-        handler.send_response(200)
-    if site.tag:
-        handler.send_header("ETag", site.tag)
+    handler.send_response(200)
     if site.length:
-        handler.send_header("Content-Length", str(len(content) - start))
+        handler.send_header("Content-Length", str(len(content)))
     for name, value in site.headers.items():
         handler.send_header(name, value)
     handler.end_headers()
-    handler.wfile.write(content[start:] if site.cut_after is None else content[start : start + site.cut_after])
+    handler.wfile.write(content[: site.cut_after])

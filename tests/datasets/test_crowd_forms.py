@@ -11,10 +11,10 @@ from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
 from defero.datasets import (
+    DATASETS,
     AgreementSet,
-    chexpert_readers,
-    credit_default_clients,
-    find_dataset,
+    chexpert_tables,
+    credit_default,
     hatespeech,
     keswani_toxicity,
     labelme_crowd,
@@ -119,7 +119,7 @@ def test_clients_from_the_sheet_of_their_source(tmp_path):
     path = tmp_path / "credit_default" / "default_of_credit_card_clients.csv"
     names = "ID,LIMIT_BAL,SEX,EDUCATION,MARRIAGE,AGE,PAY_0,default payment next month"
     path.write_text(f",X1,X2,X3,X4,X5,X6,Y\n{names}\n1,20000,2,2,1,24,2,1\n2,9,1,6,0,30,-1,0\n")
-    clients = credit_default_clients(folder=tmp_path)
+    clients = credit_default(folder=tmp_path)
     assert clients.to_dict("list") == {
         "limit_bal": [20_000, 9],
         "sex": ["female", "male"],
@@ -131,7 +131,7 @@ def test_clients_from_the_sheet_of_their_source(tmp_path):
     }
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="line of column names that begins with ID"):
-        credit_default_clients(folder=tmp_path)
+        credit_default(folder=tmp_path)
 
 
 def test_defendants_with_and_without_answers(tmp_path):
@@ -158,7 +158,7 @@ def test_defendants_with_and_without_answers(tmp_path):
 
 def write_films(folder, *, studies):
     """Write each table of the registry for two films: film a has every finding, film b none."""
-    for file in find_dataset("chexpert-readers").files:
+    for file in DATASETS.find("chexpert-readers").files:
         path = folder / file.path
         path.parent.mkdir(exist_ok=True)
         order = ["a", "b"] if path.name == "groundtruth.csv" else studies
@@ -169,16 +169,15 @@ def write_films(folder, *, studies):
 
 def test_films_are_found_by_their_names(tmp_path):
     write_films(tmp_path, studies=["b", "a"])
-    table = chexpert_readers("Edema", folder=tmp_path)
+    tables = chexpert_tables(folder=tmp_path)
+    table = tables["Edema"]
     assert table.labels.tolist() == [1, 0]
     assert table.correct.all()
     assert table.features.to_numpy().tolist() == [[1] * 10, [0] * 10]
-    assert chexpert_readers("Fracture", folder=tmp_path).expert_names == ("bc4", "bc6", "bc8")
-    with pytest.raises(InputError, match=r"finding must be one of No Finding, .*, got 'edema'"):
-        chexpert_readers("edema", folder=tmp_path)
+    assert tables["Fracture"].expert_names == ("bc4", "bc6", "bc8")
     write_films(tmp_path, studies=["a", "c"])
     with pytest.raises(InputError, match="must have one row for each of the 2 studies"):
-        chexpert_readers("Edema", folder=tmp_path)
+        chexpert_tables(folder=tmp_path)
 
 
 def lewidi_item(said, who, label):
@@ -236,7 +235,7 @@ def test_wrong_disagreements_are_told(tmp_path, item, said):
 def test_scores_from_the_json_of_their_source(tmp_path):
     home = tmp_path / "llm_routing_7"
     home.mkdir()
-    names = [Path(file.path).name for file in find_dataset("llm-routing-7").of_form("source")]
+    names = [Path(file.path).name for file in DATASETS.find("llm-routing-7").of_form("source")]
     for name in names:
         rows = [{"question": f"q of {name}", "scores": {"a": 0, "b": 0.25}, "cluster_id": 3}]
         (home / name).write_text(json.dumps(rows))

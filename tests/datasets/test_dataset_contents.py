@@ -7,20 +7,16 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from cifar_batches import binary_batch, planes, python2_batch
+from cifar_batches import planes, python2_batch
 
 from defero.datasets import (
-    chexpert_readers,
+    DATASETS,
     chexpert_tables,
     cifar10,
     cifar10h,
     cifar10h_networks,
     cifar10n,
     credit_default,
-    credit_default_cases,
-    credit_default_clients,
-    dataset_names,
-    find_dataset,
     get_dataset,
     hatespeech,
     keswani_toxicity,
@@ -32,14 +28,14 @@ from defero.datasets import (
     recidivism_people,
     sentiment_polarity_crowd,
 )
-from defero.datasets.cifar import cifar10_labels, read_binary_batch, read_piece, read_python_batch
+from defero.datasets.cifar import cifar10_labels, read_piece, read_python_batch
 from defero.datasets.folder import data_folder
 from defero.datasets.tables import FINDINGS, READ_BY_NETWORKS
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("DEFERO_DATA"), reason="DEFERO_DATA names no folder with the real data"
 )
-CIFAR10 = find_dataset("cifar10").arrays
+CIFAR10 = DATASETS.find("cifar10").arrays
 
 
 def array_sha256(array):
@@ -51,7 +47,7 @@ def right(table):
     return table.correct.sum() / table.observed.sum()
 
 
-@pytest.mark.parametrize("name", dataset_names())
+@pytest.mark.parametrize("name", DATASETS)
 def test_checksums_hold(name):
     fetched = get_dataset(name)
     assert fetched.downloaded == ()
@@ -72,11 +68,10 @@ def test_cifar10_test_pictures_and_all_labels():
 def test_cifar10_from_the_mosaic_is_cifar10_from_a_batch(tmp_path):
     images, labels = read_piece(data_folder(), "test")
     (tmp_path / "python").write_bytes(python2_batch(planes(images), labels))
-    (tmp_path / "binary").write_bytes(binary_batch(planes(images), labels))
-    for again in (read_python_batch(tmp_path / "python"), read_binary_batch(tmp_path / "binary")):
-        np.testing.assert_array_equal(again[0], images)
-        np.testing.assert_array_equal(again[1], labels)
-        assert array_sha256(again[0]) == CIFAR10["test"]
+    again = read_python_batch(tmp_path / "python")
+    np.testing.assert_array_equal(again[0], images)
+    np.testing.assert_array_equal(again[1], labels)
+    assert array_sha256(again[0]) == CIFAR10["test"]
 
 
 @pytest.mark.slow
@@ -108,7 +103,7 @@ def test_cifar10h_is_in_the_order_of_cifar10():
 
 
 def test_our_form_of_the_tweets_holds_the_bytes_of_the_source():
-    ours, source = find_dataset("hatespeech").files
+    ours, source = DATASETS.find("hatespeech").files
     content = gzip.decompress((data_folder() / ours.path).read_bytes())
     assert hashlib.sha256(content).hexdigest() == source.sha256
 
@@ -174,9 +169,9 @@ def test_the_truth_of_a_film_is_the_majority_of_the_five_other_readers():
     read = [
         pd.read_csv(home / f"radiologists__groundtruth__bc{who}_gt.csv").set_index("Study") for who in (1, 2, 3, 5, 7)
     ]
-    for finding in FINDINGS:
+    for finding, table in chexpert_tables().items():
         majority = (sum(one[finding] for one in read) >= 3).astype(int)
-        np.testing.assert_array_equal(chexpert_readers(finding).labels, majority)
+        np.testing.assert_array_equal(table.labels, majority)
 
 
 def test_defendants_judged_by_laypeople():
@@ -197,19 +192,12 @@ def test_defendants_judged_by_laypeople():
     assert not {"two_year_recid", "id"} & set(every.features)
 
 
-def test_credit_card_clients_and_their_simulated_experts():
-    clients = credit_default_clients()
+def test_credit_card_clients():
+    clients = credit_default()
     assert clients.shape == (30_000, 24)
     assert clients["sex"].value_counts().to_dict() == {"female": 18_112, "male": 11_888}
     assert set(clients["education"]) == {"graduate school", "university", "high school", "other"}
-    cases = credit_default_cases(law="checkerboard", n_experts=3, answered=0.1, random_state=4)
-    table = cases.table
-    assert (len(table), table.n_experts, int(table.label_idx.sum())) == (30_000, 3, 6636)
-    assert "default_next_month" not in table.features
-    assert table.answer_counts / 30_000 == pytest.approx(0.1, abs=0.01)
-    expected = cases.team.right_given_label(table.label_idx)
-    assert right(table) == pytest.approx(expected[table.observed].mean(), abs=0.02)
-    assert set(credit_default(n_answers=20).answer_counts.tolist()) == {20}
+    assert clients["default_next_month"].sum() == 6636
 
 
 def test_six_people_on_brexit():

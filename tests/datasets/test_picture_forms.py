@@ -4,17 +4,16 @@ import sys
 
 import numpy as np
 import pytest
-from cifar_batches import binary_batch, planes, python2_batch
+from cifar_batches import planes, python2_batch
 from PIL import Image
 
 from defero.core.errors import InputError
 from defero.datasets import (
+    DATASETS,
     cifar10,
     cifar10h,
     cifar10h_networks,
     cifar10n,
-    find_dataset,
-    get_dataset,
 )
 from defero.datasets.cifar import cifar10_labels
 from defero.datasets.files import form_here
@@ -33,14 +32,11 @@ def pieces(rng):
     return {name: (rng.integers(0, 256, (4, 32, 32, 3), dtype=np.uint8), rng.integers(0, 10, 4)) for name in BATCHES}
 
 
-def write_batches(folder, pieces, *, form):
-    home = folder / "cifar10" / f"cifar-10-batches-{'py' if form == 'python' else 'bin'}"
+def write_batches(folder, pieces):
+    home = folder / "cifar10" / "cifar-10-batches-py"
     home.mkdir(parents=True)
     for name, (images, labels) in pieces.items():
-        if form == "python":
-            (home / name).write_bytes(python2_batch(planes(images), labels))
-        else:
-            (home / f"{name}.bin").write_bytes(binary_batch(planes(images), labels))
+        (home / name).write_bytes(python2_batch(planes(images), labels))
 
 
 def write_mosaics(folder, pieces):
@@ -53,31 +49,22 @@ def write_mosaics(folder, pieces):
     np.savez(home / "cifar10_labels.npz", y_train=np.concatenate(labels[:5]), y_test=labels[5])
 
 
-@pytest.mark.parametrize("form", ["python", "binary", "mosaics"])
+@pytest.mark.parametrize("form", ["python", "mosaics"])
 def test_cifar10_is_the_same_in_every_form(tmp_path, pieces, form):
     if form == "mosaics":
         write_mosaics(tmp_path, pieces)
     else:
-        write_batches(tmp_path, pieces, form=form)
+        write_batches(tmp_path, pieces)
     every = cifar10(folder=tmp_path)
     np.testing.assert_array_equal(every.images, np.concatenate([images for images, _ in pieces.values()]))
     np.testing.assert_array_equal(every.labels, np.concatenate([labels for _, labels in pieces.values()]))
     assert every.split.tolist() == ["train"] * 20 + ["test"] * 4
     assert (every.ids[0], every.ids[-1], every.n_classes, len(every)) == ("train-0", "test-3", 10, 24)
     assert not every.images.flags.writeable
-    assert form_here(tmp_path, find_dataset("cifar10")) == ("compact" if form == "mosaics" else "source")
+    assert form_here(tmp_path, DATASETS.find("cifar10")) == ("compact" if form == "mosaics" else "source")
     test = cifar10(folder=tmp_path, part="test")
     np.testing.assert_array_equal(test.images, pieces["test_batch"][0])
     np.testing.assert_array_equal(cifar10_labels(folder=tmp_path, part="test"), test.labels)
-
-
-def test_binary_batches_need_no_download(tmp_path, pieces):
-    write_batches(tmp_path, pieces, form="binary")
-    fetched = get_dataset("cifar10", folder=tmp_path)
-    assert fetched.downloaded == ()
-    assert [file.path for file in fetched.files] == [f"cifar10/cifar-10-batches-bin/{name}.bin" for name in BATCHES]
-    (tmp_path / "cifar10" / "cifar-10-batches-bin" / "test_batch.bin").unlink()
-    assert form_here(tmp_path, find_dataset("cifar10")) is None
 
 
 @pytest.mark.parametrize(
@@ -89,17 +76,13 @@ def test_binary_batches_need_no_download(tmp_path, pieces):
     ],
 )
 def test_a_wrong_batch_is_told(tmp_path, pieces, content, said):
-    write_batches(tmp_path, pieces, form="python")
+    write_batches(tmp_path, pieces)
     (tmp_path / "cifar10" / "cifar-10-batches-py" / "test_batch").write_bytes(content)
     with pytest.raises(InputError, match=said):
         cifar10(folder=tmp_path, part="test")
 
 
-def test_a_short_binary_batch_and_a_wrong_part_are_told(tmp_path, pieces):
-    write_batches(tmp_path, pieces, form="binary")
-    (tmp_path / "cifar10" / "cifar-10-batches-bin" / "test_batch.bin").write_bytes(b"123")
-    with pytest.raises(InputError, match="must be a multiple of 3073 bytes long, got 3"):
-        cifar10(folder=tmp_path, part="test")
+def test_a_wrong_part_is_told(tmp_path):
     with pytest.raises(InputError, match="part must be one of train, test, all, got 'dev'"):
         cifar10(folder=tmp_path, part="dev")
 
@@ -125,7 +108,7 @@ def test_cifar10h_from_the_counts_of_its_authors_takes_its_labels_from_cifar10(t
     np.save(tmp_path / "cifar10h" / "cifar10h-counts.npy", counts)
     with pytest.raises(InputError, match="cifar10 is not in"):
         cifar10h(folder=tmp_path)
-    write_batches(tmp_path, pieces, form="python")
+    write_batches(tmp_path, pieces)
     votes = cifar10h(folder=tmp_path)
     assert votes.votes.tolist() == counts.tolist()
     assert votes.vote_accuracy() == 120 / 160

@@ -17,7 +17,7 @@ BLOCK = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.S | re.M)
 TUTORIAL = "tutorial/first_table.md"
 """Its commands are run, with what they print, by test_tutorial.py."""
 ONLY_PARSED = {
-    "defero demo": "takes half a minute; test_demo_page.py runs its first repetition, `make release-check` all of it",
+    "defero demo": "takes half a minute; test_demo_page.py (`make slow`) and `make release-check` run it",
     "defero serve ": "is a server that does not end; tests/service and `make release-check` start one",
     "defero route defero-demo/model ": "needs the model of the demo",
     "defero datasets get ": "downloads",

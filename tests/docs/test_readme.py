@@ -23,6 +23,7 @@ def test_it_is_at_most_120_lines():
     assert max(len(line) for line in lines if not line.startswith("|")) <= 110
 
 
+@pytest.mark.usefixtures("empty_pictures")
 def test_the_python_has_six_lines_and_runs(tmp_path, monkeypatch, capsys):
     code = python_of(README)
     assert len([line for line in code.splitlines() if line]) == 6

@@ -70,6 +70,7 @@ def test_the_table_is_what_its_script_writes(tmp_path):
         assert (tmp_path / name).read_text() == (ROOT / "src" / "defero" / "datasets" / name).read_text()
 
 
+@pytest.mark.usefixtures("empty_pictures")
 def test_the_python_runs(tmp_path, monkeypatch, capsys):
     in_clinic_folder(tmp_path, monkeypatch)
     exec(compile(re.search(r"```python\n(.*?)```", PAGE, re.S).group(1), "first_table.md", "exec"), {})

@@ -230,7 +230,7 @@ def test_words_of_other_rows_never_enter():
     unseen = frame[100:].assign(note="zzz yyy")
     assert set(team.team_.recipe.columns[0].words) <= {word for note in frame["note"][:100] for word in note.split()}
     team.calibrate(frame[100:], labels[100:], experts=answers[100:])
-    assert team.team_.recipe.unseen(unseen) == {"note": 100}
+    assert team.team_.recipe.remarks(unseen) == {"note: none of its words was seen in training": 100}
     assert len(np.unique(team.team_.features(unseen)[:, 0])) == 1
     assert team.team_.recipe.describe()[0].endswith("weighted by TF-IDF and summed up in one score.")
 

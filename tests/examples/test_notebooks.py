@@ -16,8 +16,8 @@ import defero
 
 FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 SHOWN = {
-    "tabular": ("Cases", "Team", "Evaluation", "Routing", "Steps"),
-    "crowd_text": ("Cases", "Evaluation", "Steps"),
+    "tabular": ("Cases", "Team", "Evaluation", "Routing", "NextSteps"),
+    "crowd_text": ("Cases", "Evaluation", "NextSteps"),
     "language_models": ("ExpertPool", "PoolDecision", "PoolCurve"),
 }
 """Classes of defero of which a cell shows the HTML view."""

@@ -4,6 +4,9 @@ import importlib
 
 import pytest
 
+from defero.data.exports.export import EXPORTS
+from defero.data.tables.formats import TABLE_FORMATS
+from defero.datasets.catalog import DATASETS
 from defero.decide.panels import TARGETS
 from defero.decide.votes import VOTES
 from defero.losses import LOSSES
@@ -11,7 +14,7 @@ from defero.losses import LOSSES
 
 @pytest.fixture(autouse=True)
 def registries(monkeypatch):
-    for registry in (LOSSES, VOTES, TARGETS):
+    for registry in (LOSSES, VOTES, TARGETS, TABLE_FORMATS, EXPORTS, DATASETS):
         monkeypatch.setattr(registry, "_values", dict(registry._values))
         monkeypatch.setattr(registry, "_lazy", dict(registry._lazy))
         monkeypatch.setattr(registry, "_asked_others", False)

@@ -1,25 +1,33 @@
-"""A command of another package, from the shell. The example is that of docs/howto/extend.md."""
+"""A command of another package, from the shell. The example is that of docs/howto/extend.md.
+
+A process of its own: the commands of other packages are looked for when `defero` starts.
+"""
+
+import os
+import subprocess
+import sys
 
 import numpy as np
-import pytest
-from outside_package import example, install, run
+from outside_package import example, install
 
 from defero import TwoStageDeferral
 
 
-@pytest.fixture
-def outside(tmp_path):
-    (tmp_path / "package").mkdir()
-    code = example("A command")
-    return install(tmp_path / "package", "toy", code, group="defero.commands", name="whom", attribute="whom")
-
-
-def test_it_is_listed_run_and_its_errors_are_one_line(outside, tmp_path):
+def test_it_runs_and_its_errors_are_one_line(tmp_path):
+    install(tmp_path / "package", "toy", example("A command"), group="defero.commands", name="whom", attribute="whom")
     labels = np.arange(60) % 2
     answers = np.stack([labels, 1 - labels], axis=1)
     team = TwoStageDeferral(heads="separate").fit(labels[:, None] + 0.5, labels, experts=answers)
-    assert "whom" in run(outside, "--help")
     team.save(tmp_path / "model")
-    assert run(outside, "whom", tmp_path / "model").split() == ["expert_0", "expert_1"]
-    (line,) = run(outside, "whom", tmp_path / "nowhere", code=2).strip().splitlines()
-    assert "nowhere is no folder" in line
+
+    def whom(folder):
+        command = [sys.executable, "-m", "defero", "whom", tmp_path / folder]
+        beside = os.environ | {
+            "PYTHONPATH": os.pathsep.join([str(tmp_path / "package"), os.environ.get("PYTHONPATH", "")])
+        }
+        done = subprocess.run(command, env=beside, capture_output=True, text=True, check=False)
+        return done.returncode, (done.stdout + done.stderr).strip()
+
+    assert whom("model") == (0, "expert_0\nexpert_1")
+    code, line = whom("nowhere")
+    assert (code, len(line.splitlines()), "nowhere is no folder" in line) == (2, 1, True)

@@ -12,9 +12,8 @@ from defero.data.exports.export import format_of
 
 
 @pytest.fixture
-def outside(tmp_path):
-    (tmp_path / "package").mkdir()
-    return install(
+def outside(tmp_path, monkeypatch):
+    install(
         tmp_path / "package",
         "cards",
         example("An export"),
@@ -22,6 +21,7 @@ def outside(tmp_path):
         name="cards",
         attribute="CARDS",
     )
+    monkeypatch.syspath_prepend(str(tmp_path / "package"))
 
 
 def cards(n: int) -> list[dict]:
@@ -39,14 +39,15 @@ def cards(n: int) -> list[dict]:
     ]
 
 
-def test_fit_and_route_read_it_and_decisions_are_written_back(outside, tmp_path):
+@pytest.mark.usefixtures("outside")
+def test_fit_and_route_read_it_and_decisions_are_written_back(tmp_path):
     (tmp_path / "past.cards").write_text(json.dumps(cards(200)))
     new = [{"card": one["card"], "size": one["size"]} for one in cards(20)]
     (tmp_path / "new.cards").write_text(json.dumps(new))
     options = ["--label", "truth", "--net", "trees", "--out", tmp_path / "model"]
-    run(outside, "fit", tmp_path / "past.cards", *options)
+    run("fit", tmp_path / "past.cards", *options)
     for out in ("decisions.csv", "decided.cards"):
-        run(outside, "route", tmp_path / "model", tmp_path / "new.cards", "--out", tmp_path / out)
+        run("route", tmp_path / "model", tmp_path / "new.cards", "--out", tmp_path / out)
     table = pd.read_csv(tmp_path / "decisions.csv")
     assert table["case"].tolist() == [one["card"] for one in new]
     decided = json.loads((tmp_path / "decided.cards").read_text())

@@ -10,9 +10,8 @@ from defero.data.tables.formats import table_format
 
 
 @pytest.fixture
-def outside(tmp_path):
-    (tmp_path / "package").mkdir()
-    return install(
+def outside(tmp_path, monkeypatch):
+    install(
         tmp_path / "package",
         "pipes",
         example("A table format"),
@@ -20,6 +19,7 @@ def outside(tmp_path):
         name="psv",
         attribute="PSV",
     )
+    monkeypatch.syspath_prepend(str(tmp_path / "package"))
 
 
 def cases(n: int) -> pd.DataFrame:
@@ -29,21 +29,23 @@ def cases(n: int) -> pd.DataFrame:
     return pd.DataFrame({"size": truth + rng.normal(size=n), "truth": truth, **answers})
 
 
-def test_fit_and_route_read_and_write_it(outside, tmp_path):
+@pytest.mark.usefixtures("outside")
+def test_fit_and_route_read_and_write_it(tmp_path):
     table = cases(200)
     table.to_csv(tmp_path / "cases.psv", sep="|", index=False)
     table[["size"]].to_csv(tmp_path / "new.psv", sep="|", index=False)
     options = ["--label", "truth", "--experts", "ann,ben", "--net", "trees", "--out", tmp_path / "model"]
-    run(outside, "fit", tmp_path / "cases.psv", *options)
-    run(outside, "route", tmp_path / "model", tmp_path / "new.psv", "--out", tmp_path / "decisions.psv")
+    run("fit", tmp_path / "cases.psv", *options)
+    run("route", tmp_path / "model", tmp_path / "new.psv", "--out", tmp_path / "decisions.psv")
     decisions = pd.read_csv(tmp_path / "decisions.psv", sep="|")
     assert len(decisions) == 200
     assert set(decisions["route"]) <= {"model", "ann", "ben"}
 
 
-def test_a_message_names_the_row_as_the_format_counts_it(outside, tmp_path):
+@pytest.mark.usefixtures("outside")
+def test_a_message_names_the_row_as_the_format_counts_it(tmp_path):
     (tmp_path / "cases.psv").write_text("size|truth|ann\n1|0|0\n2|1|nine\n")
-    told = run(outside, "fit", tmp_path / "cases.psv", "--label", "truth", "--experts", "ann", "--out", "m", code=2)
+    told = run("fit", tmp_path / "cases.psv", "--label", "truth", "--experts", "ann", "--out", "m", code=2)
     assert "row 3" in told
     assert "ann" in told
     assert "nine" in told

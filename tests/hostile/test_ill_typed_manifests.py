@@ -95,14 +95,14 @@ def saved(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("kind", "least"), [("linear", 400), ("two-stage", 100), ("blend", 200), ("pool", 100)])
+@pytest.mark.parametrize(("kind", "least"), [("linear", 200), ("two-stage", 50), ("blend", 100), ("pool", 50)])
 def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
     folder = saved / kind
     manifest = json.loads((folder / MANIFEST).read_text())
     rng = np.random.default_rng(1)
     every = [path for path in places(manifest) if path and path[0] not in ("checksum", "files", "versions")]
     sentences = []
-    for path in every * 4:
+    for path in every * 2:
         seal(folder, put(manifest, path, WRONG[int(rng.integers(len(WRONG)))]))
         try:
             Team.load(folder)
@@ -110,8 +110,8 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
             sentences.append(str(error))
     seal(folder, manifest)
     Team.load(folder)
-    assert 4 * len(every) >= least
-    assert len(sentences) > 2 * len(every)
+    assert 2 * len(every) >= least
+    assert len(sentences) > len(every)
     assert not [one for one in sentences if "\n" in one or len(one) > 700]
 
 

@@ -17,7 +17,7 @@ from answering_studies import (
     few_of_many,
     one_expert,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
@@ -44,28 +44,30 @@ def test_label_dependent_answering_is_told_with_the_remedy():
 
 
 def test_clear_dependence_is_always_found():
-    assert all(checked(one_expert(seed, rates=(0.2, 0.9), n=300)).depends_on_label for seed in range(20))
+    assert all(checked(one_expert(seed, rates=(0.2, 0.9), n=300)).depends_on_label for seed in range(5))
 
 
 def test_at_random_p_values_are_uniform_or_larger():
     """The slow study has the levels of 500 runs in five ways of answering."""
-    found = [checked(one_expert(seed, rates=(0.41, 0.41)), rng=np.random.default_rng(seed)) for seed in range(200)]
+    studies = [one_expert(seed, rates=(0.41, 0.41), n=200) for seed in range(80)]
+    found = [checked(study, rng=np.random.default_rng(seed)) for seed, study in enumerate(studies)]
     p_label = np.array([one.p_label for one in found])
-    assert [(p_label <= level).mean() <= level + 2.5 * np.sqrt(level / 200) for level in (0.05, 0.2, 0.5)] == [True] * 3
+    for level in (0.05, 0.2, 0.5):
+        assert (p_label <= level).mean() <= level + 2.5 * np.sqrt(level / len(found))
     assert np.isnan([one.p_features for one in found]).all()
 
 
 def test_at_random_five_of_203_experts_give_few_alarms():
-    alarms = [anything(checked(at_random_five_of_203(seed), rng=np.random.default_rng(seed))) for seed in range(30)]
-    assert np.mean(alarms) <= 0.1
+    alarms = [anything(checked(at_random_five_of_203(seed), rng=np.random.default_rng(seed))) for seed in range(8)]
+    assert sum(alarms) <= 1
 
 
 @pytest.mark.parametrize("study", BY_FEATURES, ids=lambda study: study.__name__)
 def test_answering_by_the_features_is_told_and_is_no_alarm(study):
-    found = [checked(study(seed), rng=np.random.default_rng(seed)) for seed in range(4)]
-    assert sum(one.depends_on_features for one in found) >= 3
-    assert not any(one.depends_on_label for one in found)
-    assert "if the model does not read these well, use answer_weights='label+features'." in found[0].sentence()
+    """The slow study has 100 runs of each."""
+    found = checked(study(0), rng=np.random.default_rng(0))
+    assert (found.depends_on_features, found.depends_on_label) == (True, False)
+    assert "if the model does not read these well, use answer_weights='label+features'." in found.sentence()
 
 
 def test_answering_by_the_features_alarms_where_they_are_not_known():
@@ -147,6 +149,7 @@ def test_more_features_than_items(shape):
     assert not anything(found)
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_experts_and_answers_may_come_in_any_order(seed):
     rng = np.random.default_rng(seed)
@@ -235,12 +238,12 @@ GOOD = {
         ({"label_idx": [0, 2, 1]}, r"label_idx must lie in 0..1, got 2 for item 1"),
         ({"label_idx": NOBODY}, "label_idx must hold at least one item"),
         ({"item_idx": [0.0, 1.0]}, "item_idx must be whole numbers, got dtype float64"),
-        ({"expert_idx": [0]}, "expert_idx must have 2 entries like item_idx, got 1"),
+        ({"expert_idx": [0]}, "expert_idx must have 2 items like the other arguments, got 1"),
         ({"item_idx": [1, 1], "expert_idx": [0, 0]}, "got item 1 of expert 0 twice; keep one"),
         ({"features": [[1.0]]}, "features must have 3 rows, one per item, got 1"),
         ({"features": [[1.0], [np.nan], [0.0]]}, "features must be finite"),
-        ({"n_experts": -1}, "n_experts must be a whole number, 0 or more, got -1"),
-        ({"n_classes": True}, "n_classes must be a whole number, 0 or more, got True"),
+        ({"n_experts": -1}, "n_experts must be a whole number of at least 0, got -1"),
+        ({"n_classes": 1.5}, "n_classes must be a whole number of at least 0, got 1.5"),
         ({"classes": ["a"]}, "classes must be 2 names, one per class, got 1"),
         ({"expert_names": ["a"]}, "expert_names must be 2 names"),
     ],

@@ -53,10 +53,10 @@ def test_an_expert_without_a_value_does_not_spoil_the_mean():
     [
         (lambda: check_forecasts([["a"]], [[1]]), r"confidence must be numbers in \[0, 1\]"),
         (lambda: check_forecasts(0.5, 1), r"confidence must have one axis \(n,\) or two \(n, J\), got shape \(\)"),
-        (lambda: check_forecasts([0.5], [1, 0]), r"correct must have the shape \(1,\) of confidence, got \(2,\)"),
+        (lambda: check_forecasts([0.5], [1, 0]), r"correct must have shape \(1,\) of the other arguments, got \(2,\)"),
         (
             lambda: check_forecasts([[0.5, 0.5]], [[1, 0]], [1, 0]),
-            r"observed must have the shape \(1, 2\) of confidence, got \(2,\)",
+            r"observed must have shape \(1, 2\) of the other arguments, got \(2,\)",
         ),
         (lambda: check_forecasts([[0.5, 2]], [[1, 0]]), "got 2 for item 0, expert 1; pass probabilities, not logits"),
         (lambda: check_forecasts([0.5, -1], [1, 0], name="expert_proba"), "expert_proba must lie .* got -1 for item 1"),

@@ -1,13 +1,12 @@
 import itertools
-import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.core import Decision, InputError
-from defero.judge import coverage, deferral_curve
+from defero.core import InputError
+from defero.judge import deferral_curve
 
 
 @st.composite
@@ -26,8 +25,6 @@ def test_a_curve_by_hand():
     assert curve.accuracy.tolist() == [0.5, 0.25, 0.25, 0.5, 0.5]
     assert curve.random.tolist() == [0.5] * 5
     assert curve.oracle.tolist() == [0.5, 0.75, 0.75, 0.75, 0.5]
-    assert curve.area() == pytest.approx((0.25 + 0.25 + 0.5 + (0.5 + 0.5) / 2) / 4)
-    assert curve.normalised_area() == pytest.approx((0.375 - 0.5) / (0.6875 - 0.5))
 
 
 @given(outcomes())
@@ -49,7 +46,6 @@ def test_the_ends_are_the_two_accuracies_and_the_oracle_is_never_below(case):
         assert line[-1] == expert.mean()
     assert np.all(curve.oracle >= curve.accuracy)
     assert np.all(curve.oracle >= curve.random)
-    assert math.isnan(curve.normalised_area()) or curve.normalised_area() <= 1 + 1e-12
 
 
 @given(outcomes(most=5))
@@ -59,10 +55,6 @@ def test_the_oracle_is_the_best_and_random_the_mean_over_all_orders(case):
     curves = np.array([curve.accuracy for curve in every])
     np.testing.assert_allclose(every[0].oracle, curves.max(axis=0))
     np.testing.assert_allclose(every[0].random, curves.mean(axis=0))
-    if not math.isnan(every[0].normalised_area()):
-        areas = [curve.normalised_area() for curve in every]
-        assert max(areas) == pytest.approx(1)
-        assert np.mean(areas) == pytest.approx(0, abs=1e-9)
 
 
 @given(outcomes(), st.randoms(use_true_random=False))
@@ -82,29 +74,9 @@ def test_of_equal_gains_the_earlier_item_goes_first():
 
 @pytest.mark.parametrize("n_items", [1, 3, 7, 49, 1001])
 @pytest.mark.parametrize(("model", "expert"), [(True, False), (False, True), (True, True), (False, False)])
-def test_where_every_order_is_equally_good_the_normalised_area_is_nan(n_items, model, expert):
+def test_where_every_order_is_equally_good_the_best_is_no_better(n_items, model, expert):
     curve = deferral_curve([model] * n_items, [expert] * n_items, np.arange(n_items))
     np.testing.assert_array_equal(curve.oracle, curve.random)
-    assert math.isnan(curve.normalised_area())
-
-
-def test_the_best_order_is_worth_one_and_the_worst_minus_one():
-    model, expert = np.array([True, False] * 10), np.array([False, True] * 10)
-    gain = expert.astype(float) - model
-    assert deferral_curve(model, expert, gain).normalised_area() == pytest.approx(1)
-    assert deferral_curve(model, expert, -gain).normalised_area() == pytest.approx(-1)
-
-
-@given(st.lists(st.integers(-1, 3)))
-def test_coverage_is_the_share_of_the_model(expert):
-    found = coverage(np.array(expert, int))
-    assert math.isnan(found) if not expert else found == pytest.approx(expert.count(-1) / len(expert))
-
-
-def test_coverage_of_a_decision_is_its_own():
-    zeros, expert = np.zeros(3), np.array([0, -1, 0])
-    decision = Decision(expert, ("ann",), zeros, zeros, expert, zeros, np.full(3, -1))
-    assert coverage(decision) == decision.coverage == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +88,6 @@ def test_coverage_of_a_decision_is_its_own():
         (lambda: deferral_curve([True, True], [True, True], [0.0, np.nan]), "gain .* got NaN for item 1"),
         (lambda: deferral_curve([0.3], [True], [0.0]), "model_correct must be True or False"),
         (lambda: deferral_curve([[True]], [True], [0.0]), r"model_correct must have one axis \(n,\)"),
-        (lambda: coverage([-2]), r"expert must be -1 \(the model\) or an expert's number, got -2"),
     ],
 )
 def test_what_does_not_fit_is_refused(call, words):

@@ -12,8 +12,8 @@ from scipy.stats import binomtest, multinomial
 from study_results import write_study
 
 from defero.core.errors import InputError
-from defero.judge import Comparison, compare, holm, mcnemar, paired_interval
-from defero.judge.intervals import _interval
+from defero.judge import Comparison, compare, holm
+from defero.judge.intervals import _lower_end
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60)
 
@@ -39,12 +39,21 @@ def test_a_case_by_hand():
     assert found.level == 0.95
 
 
+def interval(first, second, *, level=0.95):
+    found = compare(first, second, level=level)
+    return found.low, found.high
+
+
+def ends_of(only_first, only_second, n, *, level):
+    return _lower_end(only_first, only_second, n, level=level), -_lower_end(only_second, only_first, n, level=level)
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [(0, 0), (1, 0), (0, 7), (4, 4), (5, 4), (30, 10), (500, 520), (3, 900), (40_000, 40_700), (90_000, 1)],
 )
 def test_mcnemar_is_the_binomial_test(first, second):
-    found = mcnemar(*of_counts(3, first, second, 2))
+    found = compare(*of_counts(3, first, second, 2)).p_value
     expected = binomtest(first, first + second).pvalue if first + second else 1.0
     assert found == pytest.approx(expected, rel=1e-7)
 
@@ -89,21 +98,21 @@ def slow_score(first, second, n, difference):
     ("only_first", "only_second", "n"), [(6, 4, 10), (12, 2, 50), (0, 0, 30), (5, 0, 100), (1, 30, 60)]
 )
 def test_the_ends_are_where_the_score_test_rejects(only_first, only_second, n):
-    found = paired_interval(*of_counts(n - only_first - only_second, only_first, only_second, 0))
+    found = interval(*of_counts(n - only_first - only_second, only_first, only_second, 0))
     halves = only_first + 0.5, only_second + 0.5, n + 1
     assert [slow_score(*halves, end) for end in found] == pytest.approx([1.959964, -1.959964], abs=2e-4)
 
 
 def test_the_level_widens_the_interval():
-    wide = [paired_interval(*of_counts(50, 30, 20, 20), level=level) for level in (0.5, 0.9, 0.99)]
+    wide = [interval(*of_counts(50, 30, 20, 20), level=level) for level in (0.5, 0.9, 0.99)]
     assert wide[2][0] < wide[1][0] < wide[0][0] < wide[0][1] < wide[1][1] < wide[2][1]
 
 
 def test_one_way_alone_still_has_the_difference_in_its_interval():
-    low, high = paired_interval([True] * 10, [False] * 10)
+    low, high = interval([True] * 10, [False] * 10)
     assert 0.3 < low < 0.7
     assert high == 1
-    assert paired_interval([False], [True])[0] == -1
+    assert interval([False], [True])[0] == -1
 
 
 def coverage(n, first_alone, second_alone):
@@ -118,7 +127,7 @@ def coverage(n, first_alone, second_alone):
             )
             weight = float(multinomial.pmf(counts, n, chances))
             if weight > 1e-9:
-                low, high = _interval(only_first, only_second, n, level=0.95)
+                low, high = ends_of(only_first, only_second, n, level=0.95)
                 held += weight * (low <= first_alone - second_alone <= high)
     return held
 
@@ -137,7 +146,7 @@ def test_the_interval_of_team_minus_model_covers():
     for n in (30, 60, 100, 300):
         for shares in ((0.02, 0.02), (0.05, 0.01), (0.1, 0.02), (0.1, 0.05), (0.2, 0.1), (0.3, 0.001), (0.25, 0.25)):
             drawn = rng.multinomial(n, (*shares, 1 - sum(shares)), size=n_runs)
-            ends = np.array([_interval(int(one), int(two), n, level=0.95) for one, two, _ in drawn])
+            ends = np.array([ends_of(int(one), int(two), n, level=0.95) for one, two, _ in drawn])
             difference = shares[0] - shares[1]
             found[f"n={n}, P(team alone)={shares[0]}, P(model alone)={shares[1]}"] = float(
                 np.mean((ends[:, 0] <= difference) & (difference <= ends[:, 1]))
@@ -195,8 +204,8 @@ def test_holm_errs_in_few_studies():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: mcnemar([True], [True, False]), "second_correct must have 1 items like the other arguments, got 2"),
-        (lambda: mcnemar([0.5], [1]), "first_correct must be True or False"),
+        (lambda: compare([True], [True, False]), "second_correct must have 1 items like the other arguments, got 2"),
+        (lambda: compare([0.5], [1]), "first_correct must be True or False"),
         (
             lambda: compare([1], [1], level=95),
             r"level must lie in \(0, 1\), got 95; for a 95% interval pass",

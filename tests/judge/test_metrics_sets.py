@@ -65,9 +65,9 @@ def test_nothing_to_judge_is_nan():
 def test_what_is_wrong_is_said():
     with pytest.raises(InputError, match=r"mask must have two axes \(n, J\), .* got shape \(1,\)"):
         set_size([True])
-    with pytest.raises(InputError, match=r"correct must have the shape \(1, 2\) of mask, got \(1, 1\)"):
+    with pytest.raises(InputError, match=r"correct must have shape \(1, 2\) of the other arguments, got \(1, 1\)"):
         set_coverage([[True, False]], [[True]])
-    with pytest.raises(InputError, match=r"observed must have the shape \(1, 2\) of mask, got \(2, 1\)"):
+    with pytest.raises(InputError, match=r"observed must have shape \(1, 2\) of the other arguments, got \(2, 1\)"):
         missed_share([[True, False]], [[True, True]], [[True], [True]])
     with pytest.raises(InputError, match="correct must be True or False"):
         missed_share([[True, False]], [[2, 0]])

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_metrics_team import judged, random_trial
 
+from defero.core.display import plain
 from defero.judge.intervals import Share
 from defero.judge.record import tables
-from defero.judge.record.figures import Figure, FigureTable, Whisker, plain, share_of
+from defero.judge.record.figures import Figure, FigureTable, Whisker
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +110,6 @@ def test_plain_values_are_json_and_a_figure_without_cases_is_a_dash(pairs):
     shares = [Share(min(pair), max(pair)) for pair in pairs]
     for share, value in zip(shares, plain(shares), strict=True):
         assert value["accuracy"] == (share.value if share.total else None)
-        assert str(share_of(share)).startswith("-" if not share.total else f"{100 * share.value:.1f} %")
+        assert str(Figure.share(share)).startswith("-" if not share.total else f"{100 * share.value:.1f} %")
     table = FigureTable(["", "n"], [[str(i), Figure(np.nan)] for i in range(len(pairs))])
     assert len(table.text().splitlines()) == len(pairs) + 1

@@ -190,13 +190,11 @@ def test_wrong_arguments_are_named():
     answers, labels, stated = pool(0, n=30)
     with pytest.raises(InputError, match=r"answers must have two axes \(n, J\)"):
         shared_errors(labels, labels)
-    with pytest.raises(InputError, match=r"labels must have shape \(30,\)"):
+    with pytest.raises(InputError, match="labels must have 30 items like the other arguments"):
         shared_errors(answers, labels[:5])
-    with pytest.raises(
-        InputError, match=r"answers must be class numbers, got dtype float64; of an ExpertTable pass table\.answer_idx"
-    ):
+    with pytest.raises(InputError, match="answers must be class numbers, -1 where missing, got dtype float64"):
         shared_errors(answers * 1.0, labels)
-    with pytest.raises(InputError, match="labels must be class numbers from 0 on, got -1"):
+    with pytest.raises(InputError, match="labels must be 0 or more, got -1"):
         shared_errors(answers, labels - 1)
     with pytest.raises(InputError, match="expert_proba must have shape"):
         shared_errors(answers, labels, stated[:, :3])

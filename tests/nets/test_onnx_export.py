@@ -126,8 +126,10 @@ def test_deep_nets(name, tmp_path):
 
 @has_onnx
 def test_a_file_that_is_no_net():
-    with pytest.raises(ModelFolderError, match=r"net.onnx: onnxruntime cannot read it .* export or fit again"):
+    with pytest.raises(ModelFolderError, match=r"net\.onnx: is no ONNX file; export or fit again"):
         OnnxScorer("ova", b"no net", **PLAIN).score(np.zeros((1, 2)))
+    with pytest.raises(ModelFolderError, match=r"net\.onnx: onnxruntime cannot read it .* export or fit again"):
+        OnnxScorer("ova", b"", **PLAIN).score(np.zeros((1, 2)))
 
 
 @has_onnx

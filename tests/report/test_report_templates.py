@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_trials import Reader, page_of, provenance, trial_and_record
+from report_trials import Reader, provenance, trial_and_record
 from test_pool_page import pool_of_two
 
 from defero.judge.record.figures import FigureTable, Words
@@ -54,7 +54,7 @@ def test_the_text_of_a_page_is_the_golden_one(name):
     """To record anew: print the text of the page into the file, and read what changed."""
     pages = {
         "team": lambda: report_page(*trial_and_record(), provenance()),
-        "model_alone": lambda: page_of(40, (), panel=False),
+        "model_alone": lambda: report_page(*trial_and_record(40, (), panel=False), provenance()),
         "pool": lambda: pool_page(*pool_of_two(), {"Model": "model", "Command": "defero report model"}),
     }
     golden = (PAGES / f"{name}.txt").read_text(encoding="utf-8")

@@ -101,9 +101,6 @@ class DictDesk:
             and (due_before is None or (state.due is not None and state.due <= due_before))
         ]
 
-    def request(self, key):
-        return self.requests.get(key)
-
     def keep_request(self, key, digest, cases):
         self.requests[key] = Request(digest, tuple(cases))
 

@@ -441,7 +441,7 @@ def test_a_page_that_is_too_long_is_asked_for_in_parts(world, clock, monkeypatch
     world.stub.annotate(world.stub.open_for("ann")[-1], ANN, "ill")
     world.steps(2)
     assert world.studio().failures == 0
-    assert sum(world.state(case).answer_of("p1") is not None for case in cases) == 1
+    assert sum(world.state(case).all_answers.get("p1") is not None for case in cases) == 1
     assert len(world.stub.open_for("ann")) == 39
 
 

@@ -98,8 +98,8 @@ def test_one_row_is_too_few(tmp_path):
 @pytest.mark.parametrize(
     ("entry", "fact"),
     [
-        ("12 euro", "--fee 12 euro: expected NAME=MONEY with a number, such as all=12 for everybody"),
-        ("dr_a=12 euro", "such as dr_a=12,"),
+        ("12 euro", "--fee 12 euro: expected NAME=MONEY with a number, such as dr_a=0.05, or all=0.05 for everybody"),
+        ("dr_a=12 euro", "such as dr_a=0.05,"),
         ("all=-5", "--fee all=-5: a fee must not be negative"),
     ],
 )

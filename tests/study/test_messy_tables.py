@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import InputError, Study, read_cases, read_table
+from defero import InputError, Study, read_cases
 from defero.core.wording import join_names
 from defero.data.answers.class_codes import BadAnswersError
 from defero.data.answers.spellings import read_rename
@@ -29,7 +29,6 @@ def test_names_of_columns_may_be_numbers():
     read = read_cases(table, label=1, expert_names=[2])
     assert (read.table.expert_names, list(read.table.features)) == (("2",), ["0"])
     assert len(Study(read_cases(table, label=1, expert_names=[]), groups=0, random_state=np.int64(0)).parts) == 4
-    assert read_table(table, label=1, expert_names=[2]).expert_names == ("2",)
 
 
 @pytest.mark.parametrize("seed", ["one", -1, 2**32, 1.5, None])
@@ -57,7 +56,7 @@ def test_a_mapping_without_its_columns_is_told(tmp_path):
 def test_one_spelling_in_labels_and_answers_is_counted_as_cells():
     table = cases(truth=["yes", "no"] * 20, al=["yes", "no"] * 20)
     with pytest.raises(BadAnswersError) as caught:
-        read_table(table, **ASK, classes=["0", "1"])
+        read_cases(table, **ASK, classes=["0", "1"])
     assert "'yes': 40 cells, first in row 0, column truth" in str(caught.value)
 
 

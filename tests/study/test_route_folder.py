@@ -54,7 +54,7 @@ def test_each_file_has_the_bytes_of_route_whatever_the_workers(study, folder, tm
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert (one.files, one.cases) == (2, 100)
     assert one.load == two.load
-    assert "100 cases in 2 files" in repr(one)
+    assert "100 decisions in 2 files" in repr(one)
     assert len(pd.read_parquet(tmp_path / "one")) == 100  # readers skip the folder of the runs
 
 

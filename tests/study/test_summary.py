@@ -11,7 +11,7 @@ from defero.core.trial import Trial
 from defero.judge import compare, team_record
 from defero.judge.intervals import Share
 from defero.judge.panels import PanelRecord
-from defero.judge.record.figures import gain_of
+from defero.judge.record.figures import Figure
 from defero.study.judging.summary import panel_lines, record_text
 
 PANEL = PanelRecord(
@@ -63,5 +63,5 @@ def test_the_size_of_one_panel_has_no_spread():
 
 
 def test_a_difference_with_its_interval():
-    assert str(gain_of(compare([1], [0]))) == "+100.0  (-60.4 to +100.0)"
-    assert str(gain_of(compare([], []))) == "-"
+    assert str(Figure.gain(compare([1], [0]))) == "+100.0  (-60.4 to +100.0)"
+    assert str(Figure.gain(compare([], []))) == "-"

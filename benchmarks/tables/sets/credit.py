@@ -8,8 +8,8 @@ import pandas as pd
 from benchmarks.tables.setting import Setting
 from benchmarks.tables.split import Rows, Split, cut
 from defero.core.checks.arrays import IntArray
-from defero.datasets.tables import credit_default_cases, credit_default_clients
-from defero.simulate.team import SimulatedTeam
+from defero.datasets.tables import credit_default
+from defero.simulate.team import SimulatedTeam, simulate_team
 
 LAWS = ("ring", "checkerboard", "product")
 N_EXPERTS = (4, 12, 25)
@@ -17,27 +17,39 @@ SHARES = {"full": 1.0, "tenth": 0.1}
 
 
 @cache
+def read() -> pd.DataFrame:
+    """Return the clients, read once."""
+    return credit_default()
+
+
+@cache
 def clients() -> pd.DataFrame:
-    """Return the clients' features, read once."""
-    return credit_default_clients().drop(columns="default_next_month")
+    """Return the clients' features."""
+    return read().drop(columns="default_next_month")
+
+
+def labels() -> IntArray:
+    """Return who defaults, (n,)."""
+    return read()["default_next_month"].to_numpy(dtype=np.int64)
 
 
 def team_of(law: str, n_experts: int, seed: int) -> SimulatedTeam:
     """Return one team on all clients, with the probabilities that its answers were drawn with."""
-    return credit_default_cases(law=law, n_experts=n_experts, random_state=seed).team
+    features = clients()
+    amounts = features.drop(columns=["sex", "education", "marriage"]).filter(regex="^(?!pay_[0-9])")
+    strata, rng = pd.factorize(features["education"], sort=True)[0], np.random.default_rng(seed)
+    return simulate_team(amounts, labels(), n_experts=n_experts, n_classes=2, law=law, strata=strata, rng=rng)
 
 
 @cache
 def answered(law: str, n_experts: int, seed: int) -> tuple[IntArray, IntArray]:
     """Return labels (n,) and everybody's answers (n, J) of one team."""
-    cases = credit_default_cases(law=law, n_experts=n_experts, random_state=seed)
-    return np.asarray(cases.table.labels, dtype=np.int64), cases.team.answers
+    return labels(), team_of(law, n_experts, seed).answers
 
 
 def draw(law: str, n_experts: int, share: float, seed: int) -> Split:
     """Return a split of one law: another team and another cut for every seed; on the test rows all can be asked."""
-    labels, answers = answered(law, n_experts, seed)
-    rows = Rows(clients(), labels, answers)
+    rows = Rows(clients(), *answered(law, n_experts, seed))
     first, second = cut(rows, seed=seed)
     train = rows.take(first)
     asked = np.random.default_rng([seed, 81]).random(train.answer_idx.shape) < share

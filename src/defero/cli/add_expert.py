@@ -1,17 +1,20 @@
 """`defero add-expert`: a new expert from a few dozen answers, in a copy of the model."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_notes, spelled
+from defero.cli.pool import is_pool
 
 
+@opt.reads(*(name for name in opt.AGAIN if name not in ("answer", "majority_label")), "answers", "images")
 def add_expert(
     model: Annotated[Path, typer.Argument(help="A model folder. It is not changed.")],
     table: Annotated[Path, typer.Argument(help="Cases with labels, some of which the new expert answered.")],
+    *,
     expert: Annotated[str, typer.Option(help="The new expert's name.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     answer: Annotated[
@@ -20,18 +23,6 @@ def add_expert(
             help="Column of their answers. A blank cell means not asked. Default: the column with their name."
         ),
     ] = None,
-    label: opt.Label = None,
-    answers: opt.Answers = None,
-    item: opt.Item = None,
-    expert_column: Annotated[
-        str | None, typer.Option(help="Column of the expert in --answers. Default: found by name.")
-    ] = None,
-    key: opt.Key = None,
-    file_format: opt.FileFormat = None,
-    control: opt.ControlName = None,
-    rename: opt.Rename = None,
-    blank: opt.Blank = None,
-    images: opt.Images = None,
     panels: Annotated[
         Path | None,
         typer.Option(
@@ -49,6 +40,7 @@ def add_expert(
     seed: opt.UnusedSeed = 0,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
+    **said: Any,
 ) -> None:
     """Add an expert to a saved team without training it again.
 
@@ -63,26 +55,14 @@ def add_expert(
     from defero.core.errors import InputError
     from defero.data.model_folder import writable
 
-    study = opt.saved_study(model, text_encoder)
+    study = opt.saved_model(model, text_encoder)
+    if is_pool(study):
+        raise InputError(f"{model}: is a pool, made with --scores; this command is for teams with labels.")
     study.check_name(expert)
     replaced = writable(out)
     if out.exists() and out.samefile(model):
         raise InputError(f"{out}: is the model itself, which stays as it is; choose another name.", argument="out")
-    cases = study.read(
-        table,
-        newcomer=expert,
-        label=label,
-        answers=answers,
-        item=item,
-        annotator=expert_column,
-        answer=answer,
-        key=key,
-        format=file_format,
-        control=control,
-        rename=rename,
-        blank=blank or (),
-        images=images,
-    )
+    cases = study.read(table, newcomer=expert, answer=answer, **said)
     newcomer = study.add_expert(expert, cases, panels=panels, all_rows_new=all_rows_new)
     study.save(out)
     notes = [*newcomer.notes, *replaced]

@@ -60,11 +60,11 @@ def info(name: Name, folder: Folder = None, as_json: AsJson = False) -> None:
 
     defero datasets info cifar10
     """
-    from defero.datasets.catalog import find_dataset
+    from defero.datasets.catalog import DATASETS
     from defero.datasets.files import dataset_facts, describe_dataset
     from defero.datasets.folder import data_folder
 
-    entry, root = find_dataset(name), data_folder(folder)
+    entry, root = DATASETS.find(name), data_folder(folder)
     if as_json:
         emit(dataset_facts(root, entry))
     else:
@@ -87,11 +87,11 @@ def get(
 
     defero datasets get hatespeech --yes
     """
-    from defero.datasets.catalog import find_dataset
+    from defero.datasets.catalog import DATASETS
     from defero.datasets.files import about, asks_for_licence, get_dataset
     from defero.datasets.folder import data_folder
 
-    entry, root = find_dataset(name), data_folder(folder)
+    entry, root = DATASETS.find(name), data_folder(folder)
     if not as_json:
         echo("\n".join(about(entry)[:3]))
     asks_licence = asks_for_licence(root, entry)

@@ -1,55 +1,31 @@
 """`defero evaluate`: a saved team on cases it has not seen, alone or beside other teams."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_answering, show_notes, spelled
-from defero.cli.pool import evaluate_pool, is_pool, refuse
+from defero.cli.pool import is_pool, judge_pool, refuse
 
 if TYPE_CHECKING:
     from defero.study import Evaluation
 
 
+@opt.reads(*opt.AGAIN, "answers", "images", "bad_rows", "most_cases", *opt.WORKERS)
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
-    table: Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")],
-    label: opt.Label = None,
-    answers: opt.Answers = None,
-    item: opt.Item = None,
-    expert: opt.Expert = None,
-    answer: opt.Answer = None,
-    key: opt.Key = None,
-    majority_label: opt.Majority = False,
-    file_format: opt.FileFormat = None,
-    control: opt.ControlName = None,
-    rename: opt.Rename = None,
-    blank: opt.Blank = None,
-    images: opt.Images = None,
+    model: opt.Model,
+    table: opt.PastCases,
+    *,
+    costs: opt.Limited,
+    trial: opt.Judging,
     against: Annotated[
         list[Path] | None, typer.Option(help="Another model folder to compare with. Repeat for several.")
     ] = None,
-    ask: opt.Ask = None,
-    fee: opt.Fee = None,
-    fees: opt.FeesFile = None,
-    error_cost: opt.ErrorCost = None,
-    cost_matrix: opt.CostMatrix = None,
-    absent: opt.Absent = None,
-    by: opt.By = None,
-    capacity: opt.Capacity = None,
-    at_most_asked: opt.AtMostAsked = None,
-    budget: opt.Budget = None,
-    all_rows_new: opt.AllRowsNew = False,
-    bad_rows: opt.BadRowsOption = None,
-    most_cases: opt.MostCases = None,
-    engine: opt.EngineName = None,
-    workers: opt.Workers = None,
-    address: opt.Address = None,
-    seed: opt.Seed = 0,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
+    **said: Any,
 ) -> None:
     """Judge a saved team on cases with known labels and recorded answers.
 
@@ -65,33 +41,13 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    words, terms, study = opt.reading(locals()), opt.terms_of(locals()), opt.saved_model(model, text_encoder)
+    terms, study = costs.terms(), opt.saved_model(model, text_encoder)
     if is_pool(study):
-        other: dict[str, object] = {"label": label, "answers": answers, "against": against, "ask": ask, "by": by}
-        other |= {"capacity": capacity, "at_most_asked": at_most_asked, "budget": budget}
-        other |= {"engine": engine, "workers": workers, "address": address}
-        refuse(other | {"cost_matrix": cost_matrix, "rename": rename})
-        evaluate_pool(
-            study,
-            table,
-            fees=terms.fees,
-            error_cost=error_cost,
-            absent=absent or [],
-            blank=blank or (),
-            all_rows_new=all_rows_new,
-            bad_rows=bad_rows or "stop",
-            as_json=as_json,
-        )
+        limits = {"capacity": terms.capacity, "at_most_asked": terms.at_most_asked, "budget": terms.budget}
+        refuse({"against": against, **limits, **{name: said[name] for name in opt.WORKERS}})
+        judge_pool(study, table, terms, trial, said, as_json=as_json)
         return
-    judged = study.evaluate(
-        study.read(table, **words, engine=engine, workers=workers, address=address),
-        against=against or [],
-        all_rows_new=all_rows_new,
-        ask=ask or "one",
-        terms=terms,
-        by=opt.split_names(by) or (),
-        random_state=seed,
-    )
+    judged = study.evaluate(study.read(table, **said), against=against or [], terms=terms, **trial.words())
     if as_json:
         emit(judged.to_dict())
     else:

@@ -1,6 +1,7 @@
 """`defero fit`: from a file of answers to a model folder."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,13 +16,70 @@ if TYPE_CHECKING:
     from defero.study import Study
 
 
-_WITH_LABELS = ["label", "answers", "majority_label", "control", "image_column", "onnx", "cost_matrix", "time"]
-_WITH_LABELS += ["answer_weights", "checkpoints", "epochs", "rename"]
-_OF_POOLS = ["experts", "features", "text", "text_encoder", "key", "split", "test_share", "error_cost", "seed"]
-_OF_POOLS += ["forget_rows", "as_json"]
-_OF_DEEP_NETS = ["batch_size", "learning_rate", "branches", "augmentation"]
+_OF_POOLS = ("expert_names", "features", "text", "key", "groups", "split", "blank")
 
 
+@dataclass(frozen=True)
+class Learning:
+    """What is learned, and promised: words of `FitChoices`."""
+
+    net: Annotated[
+        str,
+        typer.Option(
+            help="auto: trees and a logistic regression for the classes, and everybody's skill by case and class, "
+            "without a network. linear, mlp: networks with a surrogate loss. For pictures: a deep net, such as "
+            "wrn-28-4 or resnet-18. For texts, or vectors of their words: text-cnn."
+        ),
+    ] = "auto"
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="Surrogate loss of linear, mlp and deep nets: softmax, ova, decoupled, asymmetric, moe or auto. It "
+            "says nothing about what an error costs."
+        ),
+    ] = "auto"
+    answer_weights: Annotated[
+        str | None,
+        typer.Option(
+            help="label or label+features: give more weight to answers that were unlikely to be given. Use it if fit "
+            "reports that who answered depends on the label, or on the label and the features."
+        ),
+    ] = None
+    alpha: Annotated[float, typer.Option(help="Share of cases on which a panel may break its promise.")] = 0.1
+    target: Annotated[str, typer.Option(help="What a panel promises: any-correct, all-correct or missed-share.")] = (
+        "any-correct"
+    )
+
+
+@dataclass(frozen=True)
+class Deep:
+    """Settings of a deep net's training: words of `Recipe`."""
+
+    max_epochs: Annotated[
+        int | None, typer.Option("--epochs", help="Largest number of epochs of a deep net. Default: 30.", min=1)
+    ] = None
+    batch_size: Annotated[
+        int | None, typer.Option(help="Batch size of a deep net. Halve it if memory runs out.", min=1)
+    ] = None
+    learning_rate: Annotated[float | None, typer.Option(help="Largest learning rate of a deep net.", min=0)] = None
+    branches: Annotated[
+        str | None,
+        typer.Option(
+            help="one, heads or two: whether the experts of a deep net share the trunk of the classes (one), read it "
+            "without changing it (heads, the default with --loss auto), or have their own (two)."
+        ),
+    ] = None
+    augmentation: Annotated[
+        str | None,
+        typer.Option(help="Augmentation of pictures during training: crop-and-flip (the default), crop or none."),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that were given."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@opt.reads(*opt.ALL, "answers")
 def fit(
     table: Annotated[
         Path,
@@ -30,15 +88,8 @@ def fit(
             "(.json) or Prodigy (--format prodigy); or, with --table and --image-column, a folder of pictures."
         ),
     ],
+    *,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    label: opt.Label = None,
-    experts: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns of the experts' answers, separated by commas; put quotes around a name that has a comma. "
-            "A blank cell means that the expert was not asked. With --answers: the experts to use. Default: all."
-        ),
-    ] = None,
     scores: Annotated[
         bool,
         typer.Option(
@@ -48,39 +99,9 @@ def fit(
             "--error-cost what a point of quality is worth, --net auto, table, ridge, knn, trees or heads.",
         ),
     ] = False,
-    answers: opt.Answers = None,
-    item: opt.Item = None,
-    expert: opt.Expert = None,
-    answer: opt.Answer = None,
-    text: Annotated[list[str] | None, typer.Option(help="Feature column of text. Repeat for several columns.")] = None,
     text_encoder: opt.TextEncoder = None,
-    features: Annotated[
-        str | None, typer.Option(help="Feature columns, separated by commas. Default: all other columns.")
-    ] = None,
-    key: opt.Key = None,
-    majority_label: opt.Majority = False,
-    group: Annotated[
-        str | None,
-        typer.Option(help="Column of group ids, such as patient ids. All rows of a group go to the same part."),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of dates or numbers. The earliest cases are learned from, the latest are the test part."
-        ),
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option(help="Column that names the part of each case, such as train, val or test.")
-    ] = None,
-    file_format: opt.FileFormat = None,
-    control: opt.ControlName = None,
-    rename: opt.Rename = None,
-    blank: opt.Blank = None,
     table_file: Annotated[
         Path | None, typer.Option("--table", help="Table of the cases, if TABLE is a folder of pictures.")
-    ] = None,
-    image_column: Annotated[
-        str | None, typer.Option(help="Column of the pictures' paths, relative to the folder.")
     ] = None,
     image_size: Annotated[
         str | None,
@@ -89,63 +110,15 @@ def fit(
             "at most 224x224."
         ),
     ] = None,
-    net: Annotated[
-        str,
-        typer.Option(
-            help="trees, linear, mlp or auto. auto takes the one whose team is best on held-out cases; with --fee the "
-            "one whose team costs least. For pictures: a deep net, such as wrn-28-4 or resnet-18. For texts, or "
-            "vectors of their words: text-cnn."
-        ),
-    ] = "auto",
-    epochs: Annotated[
-        int | None, typer.Option(help="Largest number of epochs of a deep net. Default: 30.", min=1)
-    ] = None,
-    batch_size: Annotated[
-        int | None, typer.Option(help="Batch size of a deep net. Halve it if memory runs out.", min=1)
-    ] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Largest learning rate of a deep net.", min=0)] = None,
-    branches: Annotated[
-        str | None,
-        typer.Option(
-            help="one, heads or two: whether the experts of a deep net share the trunk of the classes (one), read it "
-            "without changing it (heads, the default with --loss auto), or have their own (two)."
-        ),
-    ] = None,
-    augmentation: Annotated[
-        str | None,
-        typer.Option(help="Augmentation of pictures during training: crop-and-flip (the default), crop or none."),
-    ] = None,
+    learning: Learning,
+    deep: Deep,
     checkpoints: Annotated[
         Path | None, typer.Option(help="Folder for the checkpoint of a deep net. The same command continues from it.")
     ] = None,
     onnx: Annotated[
         bool, typer.Option("--onnx", help="Save a deep net as ONNX, so that route runs it without torch.")
     ] = False,
-    loss: Annotated[
-        str,
-        typer.Option(
-            help="Surrogate loss of linear, mlp and deep nets: softmax, ova, decoupled, asymmetric, moe or auto. It "
-            "says nothing about what an error costs."
-        ),
-    ] = "auto",
-    min_answers: Annotated[
-        int, typer.Option(help="An expert with fewer training answers is not asked alone.", min=1)
-    ] = 5,
-    answer_weights: Annotated[
-        str | None,
-        typer.Option(
-            help="label or label+features: give more weight to answers that were unlikely to be given. Use it if fit "
-            "reports that who answered depends on the label, or on the label and the features."
-        ),
-    ] = None,
-    alpha: Annotated[float, typer.Option(help="Share of cases on which a panel may break its promise.")] = 0.1,
-    target: Annotated[
-        str, typer.Option(help="What a panel promises: any-correct, all-correct or missed-share.")
-    ] = "any-correct",
-    fee: opt.Fee = None,
-    fees: opt.FeesFile = None,
-    error_cost: opt.ErrorCost = None,
-    cost_matrix: opt.CostMatrix = None,
+    costs: opt.Costs,
     test_share: Annotated[float | None, typer.Option(help="Share of the cases in the test part. Default: 0.2.")] = None,
     forget_rows: Annotated[
         bool,
@@ -159,6 +132,7 @@ def fit(
         int, typer.Option(help="Random seed. The same seed gives the same model.", min=0, max=opt.MOST_SEED)
     ] = 0,
     as_json: opt.AsJson = False,
+    **said: Any,
 ) -> None:
     """Train, calibrate, conformalize and test on four disjoint parts of a file, and save the team.
 
@@ -181,41 +155,40 @@ def fit(
 
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """
-    given = locals()
-    _check_folder(table, table_file, image_column)
+    _check_folder(table, table_file, said["image_column"])
     from defero.data.model_folder import writable
     from defero.study import Study, read_cases
     from defero.study.fitting.parts import check_test_share
 
+    terms = costs.terms()
+    how: dict[str, Any] = {"test_share": test_share, "random_state": seed}
     if scores:
-        refuse({name: given[name] for name in _WITH_LABELS}, why="is for teams with labels, not for --scores")
-        pool = {name: given[name] for name in _OF_POOLS}
-        fit_pool(table, out, groups=group, model=net, fees=opt.fees_of(fee, fees), blank=blank or (), **pool)
+        others = {name: value for name, value in said.items() if name not in _OF_POOLS}
+        others |= {"onnx": onnx, "cost_matrix": terms.cost_matrix, "answer_weights": learning.answer_weights}
+        refuse(others | {"checkpoints": checkpoints, **deep.given()}, why="is for teams with labels, not for --scores")
+        how |= {name: said[name] for name in _OF_POOLS}
+        how |= {"fees": terms.fees, "error_cost": terms.error_cost, "text_encoder": text_encoder, "model": learning.net}
+        fit_pool(table, out, **how, forget_rows=forget_rows, as_json=as_json)
         return
-    deep = {"max_epochs": epochs, **{name: given[name] for name in _OF_DEEP_NETS}}
-    choices: dict[str, Any] = {"net": net, "loss": loss, "min_answers": min_answers}
-    choices |= {"answer_weights": answer_weights, "alpha": alpha, "target": target, "recipe": _recipe(deep)}
-    choices |= {"checkpoints": None if checkpoints is None else str(checkpoints)}
-    only_deep = [*(name for name, value in deep.items() if value is not None), *(["onnx"] if onnx else [])]
-    _check_choices(choices, only_deep, pictures=image_column is not None)
-    check_test_share(test_share, split=split)
-    terms, replaced = opt.terms_of(given), writable(out)
-    columns: dict[str, Any] = {"label": label, "key": key, "text": text or (), "features": opt.split_names(features)}
-    log: dict[str, Any] = {"answers": answers, "item": item, "annotator": expert, "answer": answer}
-    log |= {"format": file_format, "control": control, "rename": rename, "blank": blank or ()}
-    pictures: dict[str, Any] = {"image_column": image_column, "image_size": _size(image_size)}
+    choices = {
+        **vars(learning),
+        "recipe": _recipe(deep),
+        "checkpoints": None if checkpoints is None else str(checkpoints),
+    }
+    only_deep = [*deep.given(), *(["onnx"] if onnx else [])]
+    _check_choices(choices, only_deep, pictures=said["image_column"] is not None)
+    check_test_share(test_share, split=said["split"])
+    how |= {name: said.pop(name) for name in ("groups", "time", "split")}
+    replaced, images = writable(out), None if table_file is None else table
     cases = read_cases(
-        table_file or table,
-        expert_names=opt.split_names(experts),
-        majority_label=majority_label,
-        text_encoder=text_encoder,
-        images=table if table_file is not None else None,
-        **columns,
-        **log,
-        **pictures,
+        table_file or table, **said, text_encoder=text_encoder, images=images, image_size=_size(image_size)
     )
-    study = Study(cases, groups=group, time=time, split=split, test_share=test_share, random_state=seed)
-    _learn(study, **choices, terms=terms, progress=sys.stderr.isatty() and not as_json)
+    study = Study(cases, **how)
+    try:
+        study.fit(**choices, terms=terms, progress=sys.stderr.isatty() and not as_json)
+    except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
+        echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
+        raise
     study.save(out, onnx=onnx, forget_rows=forget_rows)
     study.notes += replaced
     _show(study, as_json=as_json)
@@ -229,15 +202,6 @@ def _check_choices(choices: dict[str, Any], only_deep: list[str], *, pictures: b
     for name in only_deep:
         checked.check_deep(name)
     checked.check_reads(pictures=pictures)
-
-
-def _learn(study: "Study", **choices: Any) -> None:
-    """Fit the team; on Ctrl-C say what is left."""
-    try:
-        study.fit(**choices)
-    except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130
-        echo(f"defero: {str(stopped) or 'stopped by Ctrl-C.'}", err=True)
-        raise
 
 
 def _show(study: "Study", *, as_json: bool) -> None:
@@ -281,14 +245,13 @@ def _check_folder(table: Path, listed_in: Path | None, column: str | None) -> No
         )
 
 
-def _recipe(deep: dict[str, Any]) -> "Recipe | None":
+def _recipe(deep: Deep) -> "Recipe | None":
     """Return the settings that were given; None where there are none."""
-    settings = {name: value for name, value in deep.items() if value is not None}
-    if not settings:
+    if not deep.given():
         return None
     from defero.estimators.recipe import Recipe
 
-    return Recipe(**settings)
+    return Recipe(**deep.given())
 
 
 def _size(text: str | None) -> int | tuple[int, int] | None:

@@ -1,66 +1,34 @@
-"""The options that several commands have, and how an argument of the library is spelled as an option."""
+"""The options that several commands have, and how an argument of the library is spelled as an option.
+
+What is said of a table stands in `TableSpec`, with the words of its option; other options that belong together are a
+class here. `reads` makes a command's options of both.
+"""
 
 import csv
-import re
+import inspect
 import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from defero.data.table_spec import TableSpec
+
 if TYPE_CHECKING:
     from defero.core.errors import Argument
     from defero.decide.terms import Terms
-    from defero.study import Study
 
-Label = Annotated[str | None, typer.Option(help="Column of the true labels.")]
-Answers = Annotated[
-    Path | None, typer.Option(help="File with one answer per row: columns for the item, the expert and the answer.")
-]
-Item = Annotated[str | None, typer.Option(help="Column of the item in --answers. Default: found by name.")]
-Expert = Annotated[str | None, typer.Option(help="Column of the expert in --answers. Default: found by name.")]
-Answer = Annotated[str | None, typer.Option(help="Column of the answer in --answers. Default: found by name.")]
-Key = Annotated[str | None, typer.Option(help="Column of case ids. It is not used as a feature.")]
-Majority = Annotated[
-    bool, typer.Option("--majority-label", help="Use the most frequent answer as the label of cases without a label.")
-]
-FileFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="table, label-studio, prodigy or a format of another package. Default: by the ending of the name.",
-    ),
-]
-ControlName = Annotated[
-    str | None, typer.Option("--control", help="Name of the question to use, if a Label Studio export has several.")
-]
-Images = Annotated[
-    Path | None,
-    typer.Option(help="Folder that the paths of the pictures are relative to. Default: the folder of the table."),
-]
+Model = Annotated[Path, typer.Argument(help="A model folder.")]
+PastCases = Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")]
 TextEncoder = Annotated[
     str | None,
     typer.Option(
         help="How --text columns are read: tfidf (the default), a model of sentence-transformers or fastembed, such as "
         "all-MiniLM-L6-v2, or a folder with one. fit does not save it: give it again to the other commands."
-    ),
-]
-Fee = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="NAME=MONEY: what a question to an expert costs, in the unit of --error-cost. NAME=@COLUMN: a price for "
-        "each case, from a column of the table. all=MONEY: every expert who is not named. Repeat for several experts."
-    ),
-]
-FeesFile = Annotated[
-    Path | None, typer.Option("--fees", help="File of fees: columns expert and fee. --fee overrides it.")
-]
-ErrorCost = Annotated[float | None, typer.Option(help="What an error costs. Default: as in fit, else 1.")]
-CostMatrix = Annotated[
-    Path | None,
-    typer.Option(
-        help="File with the cost of each error, instead of --error-cost. The first column has the true classes; each "
-        "other column is a decision."
     ),
 ]
 Ask = Annotated[
@@ -70,87 +38,200 @@ Ask = Annotated[
         "other, as long as a question is worth its fee) or panel."
     ),
 ]
-Absent = Annotated[list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")]
-By = Annotated[
-    str | None,
-    typer.Option(
-        help="Up to five columns, separated by commas. Load, accuracy and recall are shown for each of their values."
-    ),
-]
-Capacity = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="NAME=MOST or NAME=FEWEST:MOST: limits on the questions to an expert in the whole file; the name all "
-        "stands for everybody who is not named. Repeat for several experts."
-    ),
-]
-AtMostAsked = Annotated[
-    float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
-]
-Budget = Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")]
-EngineName = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        help="local or ray: share the Parquet files of a folder among several workers. route writes one file of "
-        "decisions for each to the folder --out. evaluate gives the same figures as without this option.",
-    ),
-]
-Workers = Annotated[int | None, typer.Option(help="How many files are read at once. Default: 1; ray: all cores.")]
-Address = Annotated[str | None, typer.Option(help="Address of a Ray cluster. Default: one is started on this machine.")]
-AllRowsNew = Annotated[
-    bool,
-    typer.Option(
-        "--all-rows-new",
-        help="Confirm that no row of the table was used to fit the model. Needed if the model was fitted with "
-        "--forget-rows or with another key, so that rows cannot be checked.",
-    ),
-]
-BadRowsOption = Annotated[
-    str | None,
-    typer.Option(
-        help="What to do with rows that cannot be used, such as a text in a column of numbers. stop (the default): "
-        "write nothing and name the bad cells. skip: use the good rows and list the others in a file: "
-        "OUT.bad-rows.csv for route, TABLE.bad-rows.csv for evaluate and report."
-    ),
-]
-MostCases = Annotated[
-    int | None,
-    typer.Option(
-        help="Largest number of cases to judge. A larger table is judged on a random sample. Default: 200000."
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-Rename = Annotated[
-    Path | None,
-    typer.Option(
-        help="File with the columns from (a spelling of an answer or a label) and to (the class that it means). "
-        "An empty cell in to means no answer. If answers are no class, such a file is written for you to complete. "
-        "fit remembers it for the other commands."
-    ),
-]
-Blank = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Value to read as a blank cell, such as n/a or -9, in features, labels and answers, but not in the key. "
-        "fit remembers it for the other commands. Repeat for several values. For answers and labels alone use --rename."
-    ),
-]
-
 MOST_SEED = 2**32 - 1
 """What NumPy's older generators take, which scikit-learn draws from."""
-Seed = Annotated[int, typer.Option(help="Random seed of the bootstrap intervals.", min=0, max=MOST_SEED)]
 UnusedSeed = Annotated[int, typer.Option(help="Has no effect: this command draws nothing at random.")]
 
+_MORE: dict[str, Any] = {
+    "answers": Annotated[
+        Path | None, typer.Option(help="File with one answer per row: columns for the item, the expert and the answer.")
+    ],
+    "images": Annotated[
+        Path | None,
+        typer.Option(help="Folder that the paths of the pictures are relative to. Default: the folder of the table."),
+    ],
+    "bad_rows": Annotated[
+        str | None,
+        typer.Option(
+            help="What to do with rows that cannot be used, such as a text in a column of numbers. stop (the default): "
+            "write nothing and name the bad cells. skip: use the good rows and list the others in a file: "
+            "OUT.bad-rows.csv for route, TABLE.bad-rows.csv for evaluate and report."
+        ),
+    ],
+    "most_cases": Annotated[
+        int | None,
+        typer.Option(
+            help="Largest number of cases to judge. A larger table is judged on a random sample. Default: 200000."
+        ),
+    ],
+    "engine": Annotated[
+        str | None,
+        typer.Option(
+            help="local or ray: share the Parquet files of a folder among several workers. route writes one file of "
+            "decisions for each to the folder --out. evaluate gives the same figures as without this option."
+        ),
+    ],
+    "workers": Annotated[int | None, typer.Option(help="How many files are read at once. Default: 1; ray: all cores.")],
+    "address": Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster. Default: one is started on this machine.")
+    ],
+}
+"""What else is said of a table, beside `TableSpec`."""
+ALL = tuple(one.name for one in fields(TableSpec) if one.metadata)
+AGAIN = tuple(one.name for one in fields(TableSpec) if one.metadata.get("again"))
+WORKERS = ("engine", "workers", "address")
+_TYPES = {"flag": bool, "list": list[str] | None, "file": Path | None}
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What questions and errors cost."""
+
+    fee: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=MONEY: what a question to an expert costs, in the unit of --error-cost. NAME=@COLUMN: a price "
+            "for each case, from a column of the table. all=MONEY: every expert who is not named. Repeat for several "
+            "experts."
+        ),
+    ] = None
+    fees: Annotated[Path | None, typer.Option(help="File of fees: columns expert and fee. --fee overrides it.")] = None
+    error_cost: Annotated[float | None, typer.Option(help="What an error costs. Default: as in fit, else 1.")] = None
+    cost_matrix: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the cost of each error, instead of --error-cost. The first column has the true classes; "
+            "each other column is a decision."
+        ),
+    ] = None
+
+    def terms(self) -> "Terms":
+        """Return the terms; fees and limits that cannot be read are refused."""
+        from defero.decide.terms import Terms
+
+        said = vars(self).copy()
+        fees, capacity = fees_of(said.pop("fee"), said.pop("fees")), capacity_of(said.pop("capacity", None))
+        return Terms(fees=fees, capacity=capacity, absent=said.pop("absent", None) or (), **said)
+
+
+@dataclass(frozen=True)
+class Present(Costs):
+    """The same, and who is there."""
+
+    absent: Annotated[
+        list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Limited(Present):
+    """The same, and limits on the questions."""
+
+    capacity: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=MOST or NAME=FEWEST:MOST: limits on the questions to an expert in the whole file; the name all "
+            "stands for everybody who is not named. Repeat for several experts."
+        ),
+    ] = None
+    at_most_asked: Annotated[
+        float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
+    ] = None
+    budget: Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")] = None
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How a team is judged."""
+
+    ask: Ask = None
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Up to five columns, separated by commas. Load, accuracy and recall are shown for each of their "
+            "values."
+        ),
+    ] = None
+    all_rows_new: Annotated[
+        bool,
+        typer.Option(
+            "--all-rows-new",
+            help="Confirm that no row of the table was used to fit the model. Needed if the model was fitted with "
+            "--forget-rows or with another key, so that rows cannot be checked.",
+        ),
+    ] = False
+    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap intervals.", min=0, max=MOST_SEED)] = 0
+
+    def words(self) -> dict[str, Any]:
+        """Return the arguments of `Study.evaluate`."""
+        by, all_rows_new = split_names(self.by) or (), self.all_rows_new
+        return {"ask": self.ask or "one", "by": by, "all_rows_new": all_rows_new, "random_state": self.seed}
+
+
+def reads(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command options that say how a table is read, and those of its groups, one by one.
+
+    The command gets the former as the words of `read_cases`, in its `**said`, and each group as one value.
+
+    Parameters
+    ----------
+    *names
+        Fields of `TableSpec`, and others of what is said of a table.
+    """
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        own = [one for one in inspect.signature(command).parameters.values() if one.name != "said"]
+        groups: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+        required = [one for one in own if one.default is one.empty and one.name not in groups]
+        options = [*required, *(_said(name, command.__name__.replace("_", "-")) for name in names)]
+        for one in own:
+            if one.name in groups:
+                members = fields(groups[one.name])
+                options += [_option(each.name, each.type, default=each.default) for each in members]
+            elif one not in required:
+                options.append(one)
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            said = {name: _meant(name, given.pop(name)) for name in names}
+            for name, group in groups.items():
+                given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+            command(**given, **said)
+
+        keywords = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in options]
+        run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        return run
+
+    return give
+
+
+def _option(name: str, annotation: Any, *, default: Any = None) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _said(name: str, command: str) -> Parameter:
+    """Return the option for something that is said of a table."""
+    if name in _MORE:
+        return _option(name, _MORE[name])
+    about = TableSpec.__dataclass_fields__[name].metadata
+    spelled = typer.Option(_spelled(name, command), help=about["words"])
+    kind = _TYPES.get(about["kind"], str | None)
+    return _option(name, Annotated[kind, spelled], default=False if about["kind"] == "flag" else None)
+
+
+def _meant(name: str, value: Any) -> Any:
+    """Return what `read_cases` takes for an option as it was given."""
+    kind = "text" if name in _MORE else TableSpec.__dataclass_fields__[name].metadata["kind"]
+    return split_names(value) if kind == "names" else value or () if kind == "list" else value
+
+
 _SPELLINGS = {
+    **{one.name: f"--{one.metadata['called']}" for one in fields(TableSpec) if one.metadata.get("called")},
     "X": "the features",
     "labels": "the labels",
     "y": "the labels",
-    "annotator": "--expert",
     "fees": "--fee",
-    "expert_names": "--experts",
-    "groups": "--group",
     "floor": "--quality-floor",
     "prices": "--fee",
     "max_epochs": "--epochs",
@@ -178,10 +259,9 @@ def spelling(command: str | None) -> "Any":
     >>> spell(Argument("expert_names", [])), spelling("add-expert")(Argument("annotator"))
     ("--experts ''", '--expert-column')
     """
-    known = {**_SPELLINGS, **_SPELLINGS_OF.get(command or "", {})}
 
     def spell(argument: "Argument") -> str:
-        option = known.get(argument.name, f"--{argument.name.replace('_', '-')}")
+        option = _spelled(argument.name, command)
         value = argument.value if argument.has_value else True
         if value is True:
             return option
@@ -193,6 +273,11 @@ def spelling(command: str | None) -> "Any":
         return f"{option} {shlex.quote(str(value))}"
 
     return spell
+
+
+def _spelled(name: str, command: str | None) -> str:
+    known = {**_SPELLINGS, **_SPELLINGS_OF.get(command or "", {})}
+    return known.get(name, f"--{name.replace('_', '-')}")
 
 
 def split_names(names: str | None) -> tuple[str, ...] | None:
@@ -207,16 +292,6 @@ def split_names(names: str | None) -> tuple[str, ...] | None:
         return None
     rows = list(csv.reader([names], skipinitialspace=True))
     return tuple(name.strip() for name in (rows[0] if rows else []) if name.strip())
-
-
-_READING = ["label", "answers", "item", "annotator", "answer", "key", "majority_label", "format", "control", "images"]
-_READING += ["rename", "blank", "bad_rows", "most_cases"]
-
-
-def reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `Study.read` among all options of a command, which are its `locals()` at the start."""
-    words = {name: options[{"annotator": "expert", "format": "file_format"}.get(name, name)] for name in _READING}
-    return words | {"blank": words["blank"] or []}
 
 
 def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, float | str] | None:
@@ -246,34 +321,9 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
         try:
             fees[name] = float(fee if equals else "none")
         except ValueError:
-            raise InputError(f"{entry}: {_fee_remedy(name, fee, equals=bool(equals))}", argument="fees") from None
+            how = "such as dr_a=0.05, or all=0.05 for everybody, or NAME=@COLUMN"
+            raise InputError(f"{entry}: expected NAME=MONEY with a number, {how}.", argument="fees") from None
     return fees or None
-
-
-def terms_of(options: dict[str, Any]) -> "Terms":
-    """Return the terms among all options of a command, which are its `locals()` at the start."""
-    from defero.decide.terms import Terms
-
-    said = {name: options.get(name) for name in ("error_cost", "cost_matrix", "budget", "at_most_asked")}
-    fees, capacity = fees_of(options["fee"], options["fees"]), capacity_of(options.get("capacity"))
-    return Terms(fees=fees, capacity=capacity, absent=options.get("absent") or (), **said)
-
-
-def _fee_remedy(name: str, fee: str, *, equals: bool) -> str:
-    """Say what a fee looks like, with the number that was probably meant.
-
-    >>> _fee_remedy("", "12 euro", equals=False)
-    'expected NAME=MONEY with a number, such as all=12 for everybody, or NAME=@COLUMN.'
-    >>> _fee_remedy("ann", "12 euro", equals=True)
-    'expected NAME=MONEY with a number, such as ann=12, or NAME=@COLUMN.'
-    >>> _fee_remedy("", "ann", equals=False)
-    'expected NAME=MONEY with a number, such as ann=0.05, or NAME=@COLUMN.'
-    """
-    number = re.search(r"\d+(\.\d+)?", fee)
-    amount = number.group() if number else "0.05"
-    if equals or number is None:
-        return f"expected NAME=MONEY with a number, such as {name or fee}={amount}, or NAME=@COLUMN."
-    return f"expected NAME=MONEY with a number, such as all={amount} for everybody, or NAME=@COLUMN."
 
 
 def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] | None:
@@ -299,17 +349,6 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
                 argument="capacity",
             )
     return capacity or None
-
-
-def saved_study(model: Path, text_encoder: str | None) -> "Study":
-    """Load the team that a command names before its table; where that is a file, the two were swapped."""
-    from defero.core.errors import InputError
-
-    study = saved_model(model, text_encoder)
-    if not hasattr(study, "read"):
-        raise InputError(f"{model}: is a pool, made with --scores; this command is for teams with labels.")
-    team: Study = study
-    return team
 
 
 def saved_model(model: Path, text_encoder: str | None = None) -> "Any":

@@ -1,6 +1,8 @@
 """What commands print: sentences for people, JSON for machines."""
 
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,11 @@ running: dict[str, str | None] = {"command": None}
 
 WITH_RENAME = ("fit", "evaluate", "report", "route", "add-expert")
 """Commands that take a mapping of spellings."""
+
+
+def this_command() -> str:
+    """Return the line that was typed."""
+    return shlex.join(["defero", *sys.argv[1:]])
 
 
 def spelled(value: Any) -> Any:

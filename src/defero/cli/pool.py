@@ -1,14 +1,13 @@
 """Commands on pools: what `fit --scores` makes, and what the other commands do with its folder."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from defero.cli.options import split_names
-from defero.cli.output import echo, emit, show_notes
+from defero.cli.options import Judging
+from defero.cli.output import echo, emit, show_notes, this_command
 
 if TYPE_CHECKING:
+    from defero.decide.terms import Terms
     from defero.study.pools.pool_study import PoolStudy
 
 
@@ -26,31 +25,13 @@ def refuse(options: dict[str, Any], *, why: str = "is for teams with labels, not
             raise InputError(Argument(name), f": {why}; leave it out.")
 
 
-def fit_pool(
-    table: Path,
-    out: Path,
-    *,
-    experts: str | None,
-    features: str | None,
-    text: list[str] | None,
-    seed: int,
-    forget_rows: bool,
-    as_json: bool,
-    **terms: Any,
-) -> None:
-    """Learn a pool from a table of scores, and save it."""
+def fit_pool(table: Path, out: Path, *, forget_rows: bool, as_json: bool, **words: Any) -> None:
+    """Learn a pool from a table of scores, and save it; the words are those of `PoolStudy.fit`."""
     from defero.data.model_folder import writable
     from defero.study.pools.pool_study import PoolStudy
 
     replaced = writable(out)
-    study = PoolStudy.fit(
-        table,
-        expert_names=split_names(experts),
-        features=split_names(features),
-        text=text or (),
-        random_state=seed,
-        **terms,
-    )
+    study = PoolStudy.fit(table, **words)
     study.save(out, forget_rows=forget_rows)
     study.notes += replaced
     if as_json:
@@ -61,40 +42,41 @@ def fit_pool(
     echo(f"\nSaved in {study.name}. Next: defero route {study.name} NEW_CASES --out decisions.csv")
 
 
-def evaluate_pool(study: "PoolStudy", table: Path, *, as_json: bool, **terms: Any) -> None:
-    """Judge a pool on a table of scores."""
-    judged = study.evaluate(table, **terms)
+def judge_pool(
+    study: "PoolStudy",
+    table: Path,
+    terms: "Terms",
+    trial: Judging,
+    said: dict[str, Any],
+    *,
+    out: Path | None = None,
+    as_json: bool,
+) -> None:
+    """Judge a pool on a table of scores, and write its page if there is a place for it."""
+    refuse({name: said[name] for name in ("label", "answers", "rename")})
+    refuse({"ask": trial.ask, "by": trial.by, "cost_matrix": terms.cost_matrix})
+    words: dict[str, Any] = {"fees": terms.fees, "error_cost": terms.error_cost, "absent": terms.absent}
+    words |= {"blank": said["blank"], "bad_rows": said["bad_rows"] or "stop", "all_rows_new": trial.all_rows_new}
+    if out is None:
+        judged = study.evaluate(table, **words)
+    else:
+        judged = study.report(out, table, command=this_command(), **words)
     if as_json:
-        emit(judged.to_dict())
+        emit({**({} if out is None else {"report": str(out)}), **judged.to_dict()})
         return
-    _left_out(judged.seen_by_fit)
+    if judged.seen_by_fit:
+        echo(f"{judged.seen_by_fit:,} rows were used to fit this pool and are left out.")
     echo("\n".join(judged.lines()))
     show_notes(judged.notes)
+    if out is not None:
+        echo(f"\nWritten to {out}: open it in a browser.")
 
 
-def report_pool(study: "PoolStudy", table: Path, out: Path, *, as_json: bool, **terms: Any) -> None:
-    """Judge a pool and write its page."""
-    command = shlex.join(["defero", *sys.argv[1:]])
-    judged = study.report(out, table, command=command, **terms)
-    if as_json:
-        emit({"report": str(out), **judged.to_dict()})
-        return
-    _left_out(judged.seen_by_fit)
-    echo("\n".join(judged.lines()))
-    show_notes(judged.notes)
-    echo(f"\nWritten to {out}: open it in a browser.")
-
-
-def route_pool(study: "PoolStudy", table: Path, out: Path, *, as_json: bool, **terms: Any) -> None:
-    """Decide the items of a file."""
-    routing = study.route(table, out, **terms)
+def route_pool(study: "PoolStudy", table: Path, out: Path, *, as_json: bool, **words: Any) -> None:
+    """Decide the items of a file; the words are those of `PoolStudy.route`."""
+    routing = study.route(table, out, **words)
     if as_json:
         emit(routing.to_dict())
         return
     echo("\n".join(routing.lines()))
     show_notes(routing.notes)
-
-
-def _left_out(n_seen: int) -> None:
-    if n_seen:
-        echo(f"{n_seen:,} rows were used to fit this pool and are left out.")

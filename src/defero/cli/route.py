@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from defero.study.routing.decisions import Routing
 
 MOST_SHOWN = 20
+_OF_LOGS = ("item", "annotator", "answer")
+_COLUMNS = tuple(name for name in opt.AGAIN if name not in ("label", "key", "majority_label"))
 
 
+@opt.reads(*_COLUMNS, "images", "bad_rows", *opt.WORKERS)
 def route(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: opt.Model,
     table: Annotated[Path, typer.Argument(help="Cases to decide: a table of any size, or an export.")],
+    *,
     out: Annotated[
         Path,
         typer.Option(
@@ -31,11 +35,7 @@ def route(
     key: Annotated[
         str | None, typer.Option(help="Column of case ids, which is copied to the decisions. Default: as in fit.")
     ] = None,
-    fee: opt.Fee = None,
-    fees: opt.FeesFile = None,
-    error_cost: opt.ErrorCost = None,
-    cost_matrix: opt.CostMatrix = None,
-    absent: opt.Absent = None,
+    costs: opt.Limited,
     ask: opt.Ask = None,
     uncertainty: Annotated[
         bool,
@@ -52,9 +52,6 @@ def route(
             "the best expert, even where the model would decide."
         ),
     ] = "flag",
-    capacity: opt.Capacity = None,
-    at_most_asked: opt.AtMostAsked = None,
-    budget: opt.Budget = None,
     quality_floor: Annotated[
         float | None,
         typer.Option(help="For pools: the cheapest member whose expected score reaches this is chosen."),
@@ -67,21 +64,10 @@ def route(
             "count toward --capacity, --at-most-asked and --budget."
         ),
     ] = None,
-    item: opt.Item = None,
-    expert: opt.Expert = None,
-    answer: opt.Answer = None,
-    file_format: opt.FileFormat = None,
-    control: opt.ControlName = None,
-    rename: opt.Rename = None,
-    blank: opt.Blank = None,
-    images: opt.Images = None,
-    bad_rows: opt.BadRowsOption = None,
-    engine: opt.EngineName = None,
-    workers: opt.Workers = None,
-    address: opt.Address = None,
     seed: opt.UnusedSeed = 0,
     text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
+    **said: Any,
 ) -> None:
     """Say for each case who should decide it, with probabilities and the reason.
 
@@ -93,30 +79,27 @@ def route(
     """
     from defero.core.errors import InputError
 
-    terms, study = opt.terms_of(locals()), opt.saved_model(model, text_encoder)
-    options: dict[str, Any] = {"key": key, "bad_rows": bad_rows or "stop"}
+    terms, study = costs.terms(), opt.saved_model(model, text_encoder)
+    options: dict[str, Any] = {"key": key, "bad_rows": said.pop("bad_rows") or "stop", "blank": said.pop("blank")}
+    where = {name: said.pop(name) for name in opt.WORKERS}
     progress = _show_progress if sys.stderr.isatty() and not as_json else None
     if is_pool(study):
-        other = {"cost_matrix": cost_matrix, "uncertainty": uncertainty, "answers": answers, "control": control}
-        refuse(other | {"at_most_asked": at_most_asked, "rename": rename, "ask": ask})
-        options |= {"fees": terms.fees, "error_cost": error_cost, "absent": absent or [], "budget": budget}
-        options |= {"floor": quality_floor, "capacity": terms.capacity, "blank": blank or ()}
-        route_pool(study, table, out, **options, progress=progress, as_json=as_json)
+        refuse({"cost_matrix": terms.cost_matrix, "uncertainty": uncertainty, "answers": answers, "ask": ask})
+        refuse({"control": said["control"], "at_most_asked": terms.at_most_asked, "rename": said["rename"]})
+        options |= {name: getattr(terms, name) for name in ("fees", "error_cost", "absent", "budget", "capacity")}
+        route_pool(study, table, out, **options, floor=quality_floor, progress=progress, as_json=as_json)
         return
     if quality_floor is not None:
         raise InputError(": is for pools, made with --scores; leave it out.", argument="floor")
     options |= {"terms": terms, "ask": ask, "uncertainty": uncertainty, "unusual": unusual}
-    to_folder = table.is_dir() and (out.is_dir() or not out.suffix)
-    if to_folder or any(one is not None for one in (engine, workers, address)):
-        whole = {"answers": answers, "format": file_format, "control": control, "images": images, "rename": rename}
-        options |= {name: value for name, value in whole.items() if value is not None}
-        options |= {"blank": tuple(blank or ())}
-        where: dict[str, Any] = {"engine": engine or "local", "workers": workers, "address": address}
-        _show_folder(study.route_folder(table, out, **where, **options), as_json=as_json)
+    said["answers"] = answers
+    if any(where.values()) or (table.is_dir() and (out.is_dir() or not out.suffix)):
+        options |= {name: value for name, value in said.items() if value is not None and name not in _OF_LOGS}
+        _show_folder(
+            study.route_folder(table, out, **options, **where | {"engine": where["engine"] or "local"}), as_json
+        )
         return
-    options |= {"answers": answers, "item": item, "annotator": expert, "answer": answer}
-    options |= {"format": file_format, "control": control, "images": images, "rename": rename, "blank": blank or ()}
-    routing = study.route(table, out, **options, progress=progress)
+    routing = study.route(table, out, **options, **said, progress=progress)
     if as_json:
         emit(routing.to_dict())
         return
@@ -128,7 +111,7 @@ def _show_progress(rows: int) -> None:
     typer.echo(f"\r{rows:,} rows", nl=False, err=True)
 
 
-def _show_folder(by_file: "FolderRouting", *, as_json: bool) -> None:
+def _show_folder(by_file: "FolderRouting", as_json: bool) -> None:
     if as_json:
         emit(by_file.to_dict())
     else:

@@ -1,10 +1,11 @@
-"""Displays of results: a short repr, an HTML table in notebooks, a DataFrame."""
+"""Displays of results: a short repr, an HTML table in notebooks, a DataFrame, plain values for JSON."""
 
 import html
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from defero.core.wording import count_of
 
@@ -100,3 +101,37 @@ def _text(value: object, width: int) -> str:
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     line = " ".join(text.split())
     return line if len(line) <= width else f"{line[: width - 3]}..."
+
+
+def number(value: float) -> float | None:
+    """Return a plain float for JSON, which has no nan: None there.
+
+    >>> number(float("nan")) is None
+    True
+    """
+    return None if math.isnan(value) else float(value)
+
+
+class Plain:
+    """A value whose attributes, those named in `JSON`, are its plain values."""
+
+    JSON: ClassVar[tuple[str, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {name: plain(getattr(self, name)) for name in self.JSON}
+
+
+def plain(value: Any) -> Any:
+    """Return a value for JSON, which has no nan.
+
+    >>> plain({"low": math.nan, "ends": (0.5, None)})
+    {'low': None, 'ends': [0.5, None]}
+    """
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from defero.core.answers import MISSING as MISSING
 from defero.core.answers import NO_CLASS, Answers, Codes, class_numbers, code_type, column_numbers, minus_one_is_missing
 from defero.core.answers import is_missing as is_missing
-from defero.core.checks.arrays import IntArray, check_shape
+from defero.core.checks.arrays import BoolArray, IntArray, check_shape
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean, join_names
 
@@ -41,19 +41,24 @@ def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
     defero.core.errors.InputError: y must have a label in every row, got none in row 1; drop such rows first.
     """
     array = _one_column(labels, name=name)
-    if array.ndim != 1:
-        return
+    gaps = ~np.isfinite(array) if array.dtype.kind == "f" else missing_cells(array) & (array.dtype.kind != "i")
+    if array.ndim == 1 and gaps.any():
+        row = int(np.argmax(gaps))
+        got = f"{array[row]} in row {row}" if array.dtype.kind == "f" else f"none in row {row}"
+        raise InputError(f"must have a label in every row, got {got}; drop such rows first.", argument=name)
+
+
+def missing_cells(array: Labels) -> BoolArray:
+    """Return where no answer is recorded, (n,): -1 in integer arrays, NaN in floats, None and the like in objects.
+
+    >>> missing_cells(np.array([0, -1])).tolist(), missing_cells(np.array(["a", None], dtype=object)).tolist()
+    ([False, True], [False, True])
+    """
     if array.dtype.kind == "O":
-        gap = next((row for row, value in enumerate(array.tolist()) if is_missing(value)), None)
-        if gap is not None:
-            raise InputError(
-                f"must have a label in every row, got none in row {gap}; drop such rows first.", argument=name
-            )
-    elif array.dtype.kind == "f" and not np.isfinite(array).all():
-        row = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise InputError(
-            f"must have a label in every row, got {array[row]} in row {row}; it contains NaN or inf.", argument=name
-        )
+        return np.array([is_missing(value) for value in array.tolist()], dtype=np.bool_)
+    if array.dtype.kind == "i":
+        return np.asarray(array == MISSING)
+    return np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=np.bool_)
 
 
 def as_column(labels: ArrayLike, *, name: str) -> Labels:

@@ -239,7 +239,7 @@ class Evidence:
     @cached_property
     def n_heard(self) -> FloatArray:
         """(n,): how many answers were heard, copies once."""
-        return np.bincount(self._cells.row, self._cells.share, minlength=len(self.class_proba))
+        return np.bincount(self._cells.row, self._cells.share, minlength=len(self.class_proba)).astype(np.float64)
 
     @cached_property
     def log_prior(self) -> FloatArray:
@@ -259,8 +259,10 @@ class Evidence:
 
     @cached_property
     def _decoys(self) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
-        """Return log prod (1 - c) W(m | y) of the wrong answers (n, K), and of each distinct answer of an item: its
-        item (g,), the answer (g,), and log prod (c + (1 - c) W) / ((1 - c) W) over those who gave it, (g, K).
+        """Return what was said where people were wrong, and what it says of the decoy.
+
+        log prod (1 - c) W(m | y) of the wrong answers (n, K); and of each distinct answer of an item the item (g,), the
+        answer (g,), and log prod (c + (1 - c) W) / ((1 - c) W) over those who gave it, (g, K).
         """
         cells, law = self._cells, self.law
         base = np.zeros((len(self.class_proba), self.n_classes))

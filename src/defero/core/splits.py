@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.answers import is_missing
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
+from defero.core.labels import missing_cells
 
 
 class SplitError(InputError):
@@ -172,16 +172,11 @@ def _check_fractions(fractions: tuple[float, ...]) -> None:
 
 
 def _check_no_gaps(name: str, values: Column) -> None:
-    if values.dtype.kind == "O":
-        gaps = (row for row, value in enumerate(values.tolist()) if is_missing(value))
-        gap = next(gaps, None)
-    elif values.dtype.kind in "fmM":
-        gap = next(iter(np.flatnonzero(np.isnan(values)).tolist()), None)
-    else:
-        gap = None
-    if gap is not None:
+    gaps = np.isnan(values) if values.dtype.kind in "mM" else missing_cells(values) & (values.dtype.kind != "i")
+    if gaps.any():
+        row = int(np.argmax(gaps))
         raise InputError(
-            f"must be given in every row, got none in row {gap}; fill it in or drop the row.", argument=name
+            f"must be given in every row, got none in row {row}; fill it in or drop the row.", argument=name
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names, read_only
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_length, frozen, names, read_only
 from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.labels import (
@@ -23,7 +23,7 @@ from defero.core.labels import (
     names_in,
 )
 from defero.core.splits import split_by_time, split_groups, split_rows
-from defero.core.wording import join_names
+from defero.core.wording import count_of, join_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,23 +90,19 @@ class ExpertTable(Preformatted):
         label_idx = encode_labels(labels, classes, name="labels")
         stored = _answers_as_stored(self.answers)
         coded = code_answers(stored, classes, name="answers")
-        n_answered, n_experts = coded.shape
-        if n_answered != len(labels):
-            raise InputError(
-                f"must have one row per label: {len(labels)} labels, {n_answered} rows of answers.", argument="answers"
-            )
-        n_described = len(labels) if self.features is None else _n_rows(self.features)
-        if n_described != len(labels):
-            raise InputError(
-                f"must have one row per label: {len(labels)} labels, {n_described} rows of features.",
-                argument="features",
-            )
+        described = labels if self.features is None else self.features
+        n_described = described.shape[0] if hasattr(described, "shape") else len(described)
+        for name, n_rows in (("answers", len(coded)), ("features", n_described)):
+            if n_rows != len(labels):
+                raise InputError(
+                    f"must have one row per label: {len(labels)} labels, {n_rows} rows of {name}.", argument=name
+                )
         if is_text_array(stored):
             stored = classes.astype(object)[coded.dense()]  # each text once, not once for each cell
         expert_names = names(
             "expert_names",
             names_in(self.answers) if self.expert_names is None else self.expert_names,
-            count=n_experts,
+            count=coded.n_experts,
         )
         coded = replace(coded, expert_names=expert_names)
         if not (is_frame(stored) or isinstance(stored, np.ndarray)):
@@ -129,13 +125,8 @@ class ExpertTable(Preformatted):
 
     def __repr__(self) -> str:
         cells = len(self) * self.n_experts
-        counts = ", ".join(
-            (
-                f"{len(self)} case{'' if len(self) == 1 else 's'}",
-                f"{self.n_classes} class{'' if self.n_classes == 1 else 'es'}",
-                f"{self.n_experts} expert{'' if self.n_experts == 1 else 's'}",
-            )
-        )
+        n_classes, n_experts = count_of(self.n_classes, "class", "classes"), count_of(self.n_experts, "expert")
+        counts = f"{count_of(len(self), 'case')}, {n_classes}, {n_experts}"
         share = f"; {100 * self.n_answers / cells:.1f} % of their answers are recorded" if cells else ""
         lines = [f"ExpertTable: {counts}{share}.", f"  classes: {_cut_short(self.classes.tolist())}"]
         return "\n".join([*lines, f"  experts: {_cut_short(self.expert_names)}"] if self.expert_names else lines)
@@ -261,8 +252,7 @@ def _cut_short(values: Sequence[object]) -> str:
 
 def _one_each(name: str, values: ArrayLike, *, n_items: int) -> Labels:
     column = as_column(values, name=name)
-    if len(column) != n_items:
-        raise InputError(f"must have one entry per item: {n_items} items, got {len(column)}.", argument=name)
+    check_length(name, column, n_items=n_items)
     return column
 
 
@@ -282,10 +272,6 @@ def _row_numbers(rows: ArrayLike, *, n_items: int) -> IntArray:
             argument="rows",
         )
     return np.arange(n_items)[numbers]
-
-
-def _n_rows(values: Any) -> int:
-    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
 
 
 def _rows(values: Any, rows: IntArray) -> Any:

@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_shape,
+    index_numbers,
+    set_columns,
+    set_frozen,
+)
+from defero.core.checks.experts import answer_numbers
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.law import at
@@ -55,17 +64,10 @@ class Way:
     errors: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        n_items = len(self.right)
         if self.errors is None:
             object.__setattr__(self, "errors", 1 - np.asarray(self.right, dtype=np.float64))
-        for name in ("right", "questions", "fees", "promised", "label_idx", "errors"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            array = np.asarray(value, dtype=np.int64 if name == "label_idx" else np.float64)
-            if array.shape != (n_items,):
-                raise InputError(f"must have {n_items} items like right, got shape {array.shape}.", argument=name)
-            object.__setattr__(self, name, frozen(array))
+        set_columns(self, "right", "questions", "fees", "promised", "errors", like="right", dtype=np.float64)
+        set_columns(self, "label_idx", like="right", dtype=np.int64)
 
     @property
     def cost(self) -> FloatArray:
@@ -160,42 +162,21 @@ class Trial:
     model_label_idx: IntArray | None = None
 
     def __post_init__(self) -> None:
-        n_items, n_experts = len(self.scores), self.scores.n_experts
-        classes = np.asarray(self.classes)
-        if classes.shape != (self.scores.n_classes,):
-            raise InputError(
-                f"must be the {self.scores.n_classes} of scores, got shape {classes.shape}.", argument="classes"
-            )
-        named = len(self.decision.expert_names)
-        if named != n_experts:
+        n_items, n_experts, n_classes = len(self.scores), self.scores.n_experts, self.scores.n_classes
+        check_shape("classes", self.classes, (n_classes,), like=" like scores")
+        check_shape("decision", self.decision.expert, (n_items,), like=" like scores")
+        check_shape("uncalibrated", self.uncalibrated.model_proba, (n_items,), like=" like scores")
+        if len(self.expert_names) != n_experts:
+            named = len(self.expert_names)
             raise InputError(
                 f"must be among the {n_experts} experts of scores, got {named} names.", argument="decision"
             )
-        if np.shape(self.answer_idx) != (n_items, n_experts):
-            raise InputError(
-                f"must have shape ({n_items}, {n_experts}), got {np.shape(self.answer_idx)}.", argument="answer_idx"
-            )
-        for name in ("label_idx", "decision", "uncalibrated"):
-            if len(getattr(self, name)) != n_items:
-                raise InputError(
-                    f"must have {n_items} items like scores, got {len(getattr(self, name))}.", argument=name
-                )
-        for name, lowest in (("label_idx", 0), ("answer_idx", MISSING)):
-            numbers = np.asarray(getattr(self, name))
-            if numbers.size and (numbers.min() < lowest or numbers.max() >= len(classes)):
-                got = f"{numbers.min()} to {numbers.max()}"
-                raise InputError(f"must be class numbers {lowest}..{len(classes) - 1}, got {got}.", argument=name)
-        self._check_asking(n_items, n_experts)
-        object.__setattr__(self, "classes", frozen(classes))
-        object.__setattr__(self, "label_idx", frozen(np.asarray(self.label_idx, dtype=np.int64)))
-        object.__setattr__(self, "answer_idx", frozen(np.asarray(self.answer_idx, dtype=np.int64)))
-
-    def _check_asking(self, n_items: int, n_experts: int) -> None:
-        """Refuse panels of another shape, an unknown way of asking, and a question that nobody answered."""
-        if self.panel is not None and self.panel.sets.mask.shape != (n_items, n_experts):
-            raise InputError(
-                f"must have sets of shape ({n_items}, {n_experts}), got {self.panel.sets.mask.shape}.", argument="panel"
-            )
+        label_idx = index_numbers("label_idx", self.label_idx, below=n_classes, n_items=n_items)
+        answer_idx = answer_numbers(self.answer_idx, n_classes=n_classes, name="answer_idx")
+        check_shape("answer_idx", answer_idx, (n_items, n_experts))
+        set_frozen(self, classes=np.asarray(self.classes), label_idx=label_idx, answer_idx=answer_idx)
+        if self.panel is not None:
+            check_shape("panel", self.panel.sets.mask, (n_items, n_experts))
         if self.ask != "one" and self.ask not in {one.name for one in self.ways if one.label_idx is not None}:
             raise InputError(f": the team has no way of asking {self.ask!r} here.", argument="ask")
         asked_idx = np.flatnonzero(self.decision.deferred)

@@ -4,14 +4,6 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from defero.core.checks.arrays import FloatArray, IntArray
 
 _UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -40,53 +32,6 @@ def join_names(values: Iterable[object], *, most: int = 12) -> str:
     if len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
-
-
-def three_decimals(values: "FloatArray", *, decimals: int = 3) -> "NDArray[np.object_]":
-    """Write numbers as f"{value:.3f}" does, or with other `decimals`, each distinct text once, (n,).
-
-    >>> three_decimals(np.array([0.5, 0.12345, 1.0, -np.inf])).tolist()
-    ['0.500', '0.123', '1.000', '-inf']
-    """
-    if decimals == 3:
-        return named_decimals(("",), np.zeros(values.shape, dtype=np.int64), values)
-    distinct, place = np.unique(values, return_inverse=True)
-    return np.array([f"{one:.{decimals}f}" for one in distinct.tolist()], dtype=object)[place]
-
-
-def named_decimals(
-    names: Sequence[str], name_idx: "IntArray", values: "FloatArray", *, after: str = ""
-) -> "NDArray[np.object_]":
-    """Write f"{names[i]}{value:.3f}{after}" for each item, each distinct text once, (n,).
-
-    >>> named_decimals(["ann ", "bob "], np.array([1, 0]), np.array([0.5, 0.12345]), after=";").tolist()
-    ['bob 0.500;', 'ann 0.123;']
-    """
-    scaled = values * 1000
-    with np.errstate(invalid="ignore"):
-        whole = np.rint(scaled)
-        # Next to a half the scaled number may round to the other side than the number itself.
-        plain = (np.abs(np.abs(scaled - whole) - 0.5) > 1e-6) & (whole > 0) & (whole <= 10_000)
-    thousandths = np.where(plain, whole, 0).astype(np.int64)
-    width = int(thousandths.max(initial=0)) + 1
-    distinct, place = _distinct(name_idx * width + thousandths, len(names) * width)
-    written = [f"{names[one // width]}{one % width / 1000:.3f}{after}" for one in distinct.tolist()]
-    texts: NDArray[np.object_] = np.array(written, dtype=object)[place]
-    for i in np.flatnonzero(~plain).tolist():
-        texts[i] = f"{names[name_idx[i]]}{values[i]:.3f}{after}"
-    return texts
-
-
-def _distinct(codes: "IntArray", n_codes: int) -> tuple["IntArray", "IntArray"]:
-    """Return the distinct codes in order, and the place of each item's code among them, as `np.unique` does."""
-    if len(codes) < n_codes:
-        distinct, place = np.unique(codes, return_inverse=True)
-        return distinct, place
-    table = np.zeros(n_codes, dtype=np.int64)  # no sort: many items have few codes
-    table[codes] = 1
-    distinct = np.flatnonzero(table)
-    table[distinct] = np.arange(len(distinct))
-    return distinct, table[codes]
 
 
 def list_in_words(values: Sequence[object], *, most: int = 6, total: int | None = None) -> str:

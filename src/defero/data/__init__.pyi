@@ -1,17 +1,12 @@
-from defero.data.answers.labels import known_labels as known_labels
 from defero.data.answers.labels import majority_labels as majority_labels
 from defero.data.answers.log import AnswerLog as AnswerLog
-from defero.data.answers.log import table_from_long as table_from_long
 from defero.data.answers.read_log import join_answers as join_answers
-from defero.data.answers.read_log import read_long as read_long
 from defero.data.exports.export import EXPORTS as EXPORTS
 from defero.data.exports.export import Export as Export
 from defero.data.exports.export import ExportedCases as ExportedCases
 from defero.data.exports.export import OpenCases as OpenCases
-from defero.data.exports.label_studio import read_label_studio as read_label_studio
-from defero.data.exports.label_studio_tasks import tasks_with_decisions as tasks_with_decisions
-from defero.data.exports.label_studio_tasks import write_label_studio as write_label_studio
-from defero.data.exports.prodigy import read_prodigy as read_prodigy
+from defero.data.exports.label_studio import tasks_with_decisions as tasks_with_decisions
+from defero.data.exports.label_studio import write_label_studio as write_label_studio
 from defero.data.recipes.pictures import PictureFiles as PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe as FeatureRecipe
 from defero.data.tables.formats import TABLE_FORMATS as TABLE_FORMATS
@@ -21,4 +16,3 @@ from defero.data.tables.formats import open_text as open_text
 from defero.data.tables.formats import write_decisions as write_decisions
 from defero.data.tables.read import read_chunks as read_chunks
 from defero.data.tables.read import read_frame as read_frame
-from defero.data.tables.wide import read_table as read_table

@@ -1,62 +1,39 @@
 """Past cases from a wide table, from a table with a log of answers, or from the export of an annotation tool."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, TableError
-from defero.core.labels import Labels
+from defero.core.table import ExpertTable
 from defero.core.wording import count_of, did_you_mean, join_names
 from defero.data.answers.class_codes import (
     NO_CLASS,
     bad_answers,
-    class_codes,
     classes_of,
     matching_codes,
     parse_labels,
     whole_labels,
 )
-from defero.data.answers.labels import MAJORITY, KnownLabels, LabelChoice, known_labels
-from defero.data.answers.log import AnswerLog, log_from_columns, table_from_long
+from defero.data.answers.labels import MAJORITY, KnownLabels, describe_sources, known_labels
+from defero.data.answers.log import AnswerLog, log_from_columns
 from defero.data.answers.read_log import join_answers, key_column, long_columns
 from defero.data.answers.spellings import (
-    Spellings,
     alike_class_notes,
     alike_expert_notes,
     alike_experts,
     alike_in_errors,
-    missing_answers,
     missing_answers_note,
     missing_class_notes,
     one_sided_class_notes,
-    without_missing_answers,
 )
 from defero.data.cases import CaseFile, Cases, export_path
-from defero.data.exports.export import Export
-from defero.data.table_spec import Control
-from defero.data.tables.cells import is_blank, no_such_column
+from defero.data.exports.export import Export, ExportedCases
 from defero.data.tables.read import TableSource
-from defero.data.tables.wide import table_from_frame
-
-
-@dataclass(frozen=True, eq=False)
-class _Joinable:
-    """Items (n, ...), everybody's answers to them, and labels (n,) with their sources, None where not known."""
-
-    items: pd.DataFrame
-    answers: AnswerLog
-    known: KnownLabels
-    key: str | None
-    first_row: int
-    label_column: str | None = None
-    control: Control | None = None
-    notes: tuple[str, ...] = ()
-    merge: str = "give them one name in the tool"
+from defero.data.tables.wide import row_keys
 
 
 def cases_in(file: CaseFile) -> Cases:
@@ -67,102 +44,38 @@ def cases_in(file: CaseFile) -> Cases:
     export = file.check()
     with file.spellings.in_errors():
         if export is not None:
-            return _joined(file, _from_export(file, export))
+            return _from_export(file, export)
         if file.answers is not None:
-            return _joined(file, _from_log(file, file.answers))
+            return _from_log(file, file.answers)
         return _from_wide(file, file.experts or ())
 
 
 def _from_wide(file: CaseFile, experts: tuple[str, ...]) -> Cases:
-    spec, source, first = file.spec, file.name, file.source.first_row
-    frame = file.source.read(as_text=[spec.label, *experts, spec.key, *file.as_written], sift=file.sift)
-    frame = file.spellings.apply_to(frame, [spec.label, *experts])
+    spec, first = file.spec, file.source.first_row
+    items = file.source.read(as_text=[spec.label, *experts, spec.key, *file.as_written], sift=file.sift)
+    items = file.spellings.apply_to(items, experts)
     named = file.roles(label=spec.label, key=spec.key, experts=experts)
-    chosen, left_out = file.choose(frame, named)
-    frame, missing = without_missing_answers(frame, experts, file.classes)
-    frame, label, filled, remarks = _with_labels(frame, file, experts)
-    frame, more = without_missing_answers(frame, experts, classes_of(frame[label], file.classes, source=source))
-    with alike_in_errors(_label_counts(frame[label], file), classes_are_labels=file.classes is None):
-        table = table_from_frame(
-            frame,
-            source=source,
-            label=label,
-            expert_names=experts,
-            features=chosen,
-            key=spec.key,
-            classes=file.classes,
-            first_row=first,
-        )
-    return Cases(
-        table=table,
-        apart=file.columns_apart(frame),
-        key=spec.key,
-        file=file,
-        frame=frame,
-        named=named,
-        left_out=left_out,
-        n_majority=0 if filled is None else int((filled.sources == MAJORITY).sum()),
-        n_tied=0 if filled is None else filled.n_tied,
-        first_row=first,
-        remarks=(
-            *remarks,
-            *missing_answers_note(missing + more, source=source),
-            *_alike_notes(file, frame[label], experts, merge="put their answers into one column"),
-            *one_sided_class_notes(table, source=source),
-        ),
-    )
+    file.choose(items, named)  # raises where a column is missing
+    answers = log_from_columns(items, experts, source=file.name, first_row=first)
+    past = ExportedCases(items=items, answers=answers, labels=_in_column(file, items), key=spec.key)
+    merge = "put their answers into one column"
+    return _cases(file, past, named, first_row=first, typed=not file.source.is_text, merge=merge)
 
 
-def _with_labels(
-    frame: pd.DataFrame, file: CaseFile, experts: tuple[str, ...]
-) -> tuple[pd.DataFrame, str, KnownLabels | None, tuple[str, ...]]:
-    """Return the rows that have a label, the label's column, the labels with majorities, and what was left out."""
-    label, filled = file.spec.label, None
-    if label is None or file.spec.majority_label:
-        frame, label, filled = _with_majority(frame, file, experts)
-        has_label = _labelled(filled)
-    else:
-        has_label = _filled(frame[label], file)
-        frame = frame[has_label]
-    remarks = _left_out(has_label, file.name)
-    if file.source.is_text or not all(has_label):
-        frame = frame.copy(deep=False)
-        frame[label] = parse_labels(frame[label]) if file.source.is_text else whole_labels(frame[label])
-    return frame, label, filled, remarks
+def _in_column(file: CaseFile, items: pd.DataFrame) -> dict[str, list[object]]:
+    return {} if file.spec.label is None else {"the column": items[file.spec.label].tolist()}
 
 
-def _with_majority(
-    frame: pd.DataFrame, file: CaseFile, experts: tuple[str, ...]
-) -> tuple[pd.DataFrame, str, KnownLabels]:
-    """Return the rows that have a label once blank ones are filled, the label's column, and all labels (n,)."""
-    source, first = file.name, file.source.first_row
-    if file.classes is not None:  # an answer that is no class is told with its own column
-        class_codes(frame, dict.fromkeys(experts, "answer"), file.classes, source=source, first_row=first)
-    known = _labels(log_from_columns(frame, experts, source=source), frame, file)
-    has_label = _labelled(known)
-    label = "label"
-    while label in frame.columns:
-        label += "'"
-    filled = frame[has_label].copy(deep=False)
-    filled[label] = pd.Series(known.labels[has_label], index=filled.index, dtype=object)
-    return filled, label, known
-
-
-def _labelled(known: KnownLabels) -> BoolArray:
-    return np.array([one is not None for one in known.sources.tolist()], dtype=np.bool_)
-
-
-def _from_log(file: CaseFile, answers: TableSource) -> _Joinable:
+def _from_log(file: CaseFile, answers: TableSource) -> Cases:
     spec, source, first = file.spec, file.name, file.source.first_row
-    columns = long_columns(answers.head(), **spec.log_columns, time=None, source=answers.name)
+    columns = long_columns(answers.head(), **spec.log_columns, source=answers.name)
     key = key_column(file.source.head(), spec.key, item=columns.item, source=source)
     table = replace(file.source, blanks=file.source.blanks.without(key))
-    items = file.spellings.apply_to(table.read(as_text=[spec.label, key, *file.as_written]), [spec.label])
+    items = table.read(as_text=[spec.label, key, *file.as_written])
     log = answers.read(as_text=[columns.item, columns.annotator, columns.answer])
     log = file.spellings.apply_to(log, [columns.answer])
-    if spec.label is not None and spec.label not in items.columns:
-        raise no_such_column(spec.label, list(map(str, items.columns)), source=source, role="the label")
-
+    named = file.roles(label=spec.label, key=key)
+    file.choose(items, named)  # raises where a column is missing
     join = partial(
         join_answers,
         items,
@@ -177,143 +90,112 @@ def _from_log(file: CaseFile, answers: TableSource) -> _Joinable:
     joined = join(unknown="ignore")
     if joined.n_unknown and not len(joined):
         join(unknown="error")  # tells which row, and what it may have meant
-    merge = f"write one name in the column {columns.annotator}"
-    known = _labels(joined, items, file)
-    return _Joinable(items, joined, known, key, first, spec.label, notes=joined.notes(), merge=merge)
+    past = ExportedCases(items=items, answers=joined, labels=_in_column(file, items), key=key, notes=joined.notes())
+    return _cases(file, past, named, first_row=first, merge=f"write one name in the column {columns.annotator}")
 
 
-def _from_export(file: CaseFile, export: Export) -> _Joinable:
-    spec, without = file.spec, _without_label(file)
-    path = export_path(file.source)
-    cases = export.read(path, label=spec.label, without_label=without, key=spec.key, control=spec.control)
-    answers, known = cases.answers, KnownLabels(cases.labels, cases.label_sources, cases.n_tied)
-    if file.spellings:
-        answers = answers.respelled(file.spellings)
-        known = _respelled(known, answers, file)
-    if not spec.majority_label and MAJORITY in known.sources.tolist():
-        ground = f"{export.way_to_label}, " if export.way_to_label else ""
-        raise TableError(
-            f"{file.name}: no item has a label; {ground}name a field that holds it with ",
-            Argument("label"),
-            ", or pass ",
-            Argument("majority_label", True),
-            " to take the most frequent answer.",
-        )
-    items = file.source.blanks.without(cases.key).apply(cases.items)
-    return _Joinable(items, answers, known, cases.key, 1, None, cases.control, cases.notes)
+def _from_export(file: CaseFile, export: Export) -> Cases:
+    spec = file.spec
+    past = export.read(export_path(file.source), label=spec.label, key=spec.key, control=spec.control)
+    items = file.source.blanks.without(past.key).apply(past.items)
+    past = replace(past, items=items, answers=past.answers.respelled(file.spellings))
+    named = file.roles(label=None, key=past.key)
+    return _cases(file, past, named, first_row=1, merge="give them one name in the tool", export=export)
 
 
-def _without_label(file: CaseFile) -> LabelChoice:
-    return "majority" if file.spec.majority_label else "leave out"
+def _cases(
+    file: CaseFile,
+    past: ExportedCases,
+    named: tuple[tuple[str, str], ...],
+    *,
+    first_row: int,
+    merge: str,
+    typed: bool | None = None,
+    export: Export | None = None,
+) -> Cases:
+    """Put items, labels and the answers of the experts who count together.
 
-
-def _respelled(known: KnownLabels, answers: AnswerLog, file: CaseFile) -> KnownLabels:
-    """Return the labels of an export spelled as they are meant; a majority is that of the respelled answers."""
-    labels = file.spellings.apply(pd.Series(known.labels, dtype=object)).tolist()
-    origin = known.sources.tolist()
-    names = [name for name in dict.fromkeys(origin) if name not in (None, MAJORITY)]
-    sources = [
-        (name, [label if one == name else None for label, one in zip(labels, origin, strict=True)]) for name in names
-    ]
-    return known_labels(answers, *sources, without_label=_without_label(file))
-
-
-def _labels(answers: AnswerLog, items: pd.DataFrame, file: CaseFile) -> KnownLabels:
-    """Take the labels (n,) from their column and, where that is wanted, from the majority."""
-    label_cells = None if file.spec.label is None else items[file.spec.label]
-    if label_cells is not None and not file.spec.majority_label:
-        _filled(label_cells, file)
-    cells = None if label_cells is None else label_cells.tolist()
-    return known_labels(answers, ("the column", cells), without_label=_without_label(file))
-
-
-def _filled(labels: "pd.Series[Any]", file: CaseFile) -> BoolArray:
-    """Tell which rows (n,) have a label; it is an error if none has."""
-    filled = np.array([not is_blank(cell) for cell in labels.tolist()], dtype=np.bool_)
-    if len(filled) and not filled.any():
-        raise TableError(
-            f"{file.name}: column {labels.name}: no row has a label; fill it in, or pass ",
-            Argument("majority_label", True),
-            ".",
-        )
-    return filled
-
-
-def _joined(file: CaseFile, record: _Joinable) -> Cases:
-    """Put items, labels and the answers of the experts who count together."""
-    named = file.roles(label=record.label_column, key=record.key)
-    chosen, left_out = file.choose(record.items, named)
-    has_label = _labelled(record.known)
-    items = record.items[has_label]
-    labels = parse_labels(pd.Series(record.known.labels[has_label], index=items.index, dtype=object))
-    answers, strangers = _of_experts(file, record.answers)
-    missing = missing_answers(
-        pd.Series(answers.answers, dtype=object), classes_of(labels, file.classes, source=file.name)
+    `typed` tells of a wide table whether its cells have types of their own: labels that are texts then stay texts.
+    `merge` says how two names of one expert become one.
+    """
+    chosen, left_out = file.choose(past.items, named)
+    known = _known(file, past, export)
+    items, column = past.items[known.known], file.spec.label or "label"
+    labels = pd.Series(known.labels[known.known], index=items.index, name=column, dtype=object)
+    if not typed:
+        labels = parse_labels(labels)
+    elif not known.known.all():
+        labels = whole_labels(labels.infer_objects())
+    if past.key is not None:
+        row_keys(items, past.key, source=file.name, first_row=first_row)
+    classes = classes_of(labels, file.classes, source=file.name)
+    label_idx = matching_codes(labels, classes)
+    no_class = np.flatnonzero(label_idx == NO_CLASS)
+    wrong = bad_answers(labels, no_class, classes, what="label", source=file.name, first_row=first_row)
+    answers, strangers = (past.answers, ()) if typed is not None else _of_experts(file, past.answers)
+    answers, missing = answers.without_missing(classes)
+    counts: Counter[object] = Counter()
+    if file.classes is None:  # of a team at work the classes are settled
+        counts.update(cell.strip() for cell in labels.tolist() if isinstance(cell, str))
+    with alike_in_errors(counts, classes_are_labels=file.classes is None):
+        coded = answers.take(known.known).among(classes, others=wrong)
+    table = ExpertTable(
+        classes[label_idx], coded, features=items[chosen], classes=classes, expert_names=answers.expert_names
     )
-    answers = answers.respelled(Spellings(dict.fromkeys(missing, "")))
-    if file.classes is not None:  # a label that is no class is told with its own row
-        _check_classes(labels, answers.take(has_label), file.classes, record, source=file.name)
-    with alike_in_errors(_label_counts(labels, file), classes_are_labels=file.classes is None):
-        table = table_from_long(
-            items,
-            answers.take(has_label),
-            labels=labels.to_numpy(),
-            features=chosen,
-            classes=file.classes,
-            layout="sparse",
-        )
-    table.features.index = items.index  # the rows of the file, for messages
+    alike: list[str] = []
+    if file.team is None:
+        alike += alike_class_notes(counts, source=file.name)
+        alike += missing_class_notes(counts, source=file.name)
+        alike += alike_expert_notes(answers.expert_names, source=(file.answers or file.source).name, merge=merge)
+    n_without = int((~known.known).sum())
+    without = f"{file.name}: {n_without} of {len(known.known)} cases have no label and are left out."
     return Cases(
         table=table,
         apart=file.columns_apart(items),
-        key=record.key,
+        key=past.key,
         file=file,
         frame=items,
         named=named,
         left_out=left_out,
-        n_majority=int((record.known.sources == MAJORITY).sum()),
-        n_tied=record.known.n_tied,
-        control=record.control,
-        first_row=record.first_row,
+        n_majority=int((known.sources == MAJORITY).sum()),
+        n_tied=known.n_tied,
+        control=past.control,
+        first_row=first_row,
         remarks=(
-            *record.notes,
+            *([describe_sources(known.sources, source=file.name)] if export is not None else []),
+            *past.notes,
             *strangers,
+            *([without] if n_without else []),
             *missing_answers_note(missing, source=answers.source),
-            *_left_out(has_label, file.name),
-            *_alike_notes(file, labels, answers.expert_names, merge=record.merge),
+            *alike,
             *one_sided_class_notes(table, source=file.name),
         ),
     )
 
 
-def _label_counts(labels: "pd.Series[Any]", file: CaseFile) -> dict[object, int]:
-    """Return how many cases have each label that is a text; of a team at work the classes are settled."""
-    if file.classes is not None:
-        return {}
-    return Counter(cell.strip() for cell in labels.tolist() if isinstance(cell, str) and cell.strip())
-
-
-def _alike_notes(file: CaseFile, labels: "pd.Series[Any]", experts: tuple[str, ...], *, merge: str) -> tuple[str, ...]:
-    """Say which classes are probably one class, and which experts one person; of a team at work both are settled."""
-    if file.team is not None:
-        return ()
-    counts = _label_counts(labels, file)
-    return (
-        *alike_class_notes(counts, source=file.name),
-        *missing_class_notes(counts, source=file.name),
-        *alike_expert_notes(experts, source=(file.answers or file.source).name, merge=merge),
+def _known(file: CaseFile, past: ExportedCases, export: Export | None) -> KnownLabels:
+    """Take the labels (n,) from where they are recorded and, where that is wanted, from the majority."""
+    answers = past.answers if file.classes is None else past.answers.without_missing(file.classes)[0]
+    sources = {
+        name: file.spellings.apply(pd.Series(list(values), dtype=object)).tolist()
+        for name, values in past.labels.items()
+    }
+    known = known_labels(answers, sources, majority=file.spec.majority_label)
+    if known.known.any() or not len(known.known):
+        return known
+    majority = Argument("majority_label", True)
+    if export is None:
+        raise TableError(
+            f"{file.name}: column {file.spec.label}: no row has a label; fill it in, or pass ", majority, "."
+        )
+    how = f"{export.way_to_label}, " if export.way_to_label else ""
+    raise TableError(
+        f"{file.name}: no item has a label; {how}name a field that holds it with ",
+        Argument("label"),
+        ", or pass ",
+        majority,
+        " to take the most frequent answer.",
     )
-
-
-def _check_classes(
-    labels: "pd.Series[Any]", answers: AnswerLog, classes: Labels, record: _Joinable, *, source: str
-) -> None:
-    """Refuse labels and answers that are none of the known classes, all of them at once."""
-    name = record.label_column or "label"
-    wrong, first = np.flatnonzero(matching_codes(labels, classes) == NO_CLASS), record.first_row
-    frame = labels.to_frame(name)
-    bad = bad_answers(frame, name, wrong, classes, what="label", source=source, first_row=first)
-    answers.class_idx(classes, others=bad)
 
 
 def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[str, ...]]:
@@ -342,8 +224,3 @@ def _of_experts(file: CaseFile, answers: AnswerLog) -> tuple[AnswerLog, tuple[st
         same = f" Perhaps of the team, but written differently: {join_names(names)}." if names else ""
         note = f"{answers.source}: answers of {who} not in the team are left out.{same}"
     return answers.of_experts(wanted), (note,) if others else ()
-
-
-def _left_out(has_label: BoolArray, source: str) -> tuple[str, ...]:
-    count = int((~has_label).sum())
-    return (f"{source}: {count} of {len(has_label)} cases have no label and are left out.",) if count else ()

@@ -6,7 +6,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from defero.core.errors import Argument, InputError
+from defero.core.labels import find_classes
 from defero.data.answers.spellings import Spellings
 from defero.data.case_reader import cases_in
 from defero.data.cases import CaseFile, Cases
@@ -41,6 +44,7 @@ def read_cases(
     image_size: int | tuple[int, int] | None = None,
     rename: Rename | None = None,
     blank: Sequence[str] = (),
+    classes: ArrayLike | None = None,
 ) -> Cases:
     r"""Read past cases with their labels and what each expert answered.
 
@@ -86,6 +90,8 @@ def read_cases(
     blank : values
         Values that mean none, such as "n/a" or "-9", in every column but the key: features, labels and answers. To
         leave the features as they are, use `rename` with "" instead.
+    classes : (K,), optional
+        All classes, where the labels do not show each of them.
 
     Examples
     --------
@@ -127,6 +133,7 @@ def read_cases(
             answers=None if answers is None else TableSource.of(answers, name="answers"),
             encoder=encoder,
             beside=() if spec.key is None else (spec.key,),
+            classes=None if classes is None else find_classes(classes, name="classes"),
         )
     )
     if image_column is None:

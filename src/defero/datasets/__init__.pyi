@@ -1,11 +1,9 @@
 from defero.core.splits import split_groups as split_groups
 from defero.core.splits import split_rows as split_rows
+from defero.datasets.catalog import DATASETS as DATASETS
 from defero.datasets.catalog import DataFile as DataFile
 from defero.datasets.catalog import Dataset as Dataset
-from defero.datasets.catalog import dataset_names as dataset_names
-from defero.datasets.catalog import find_dataset as find_dataset
 from defero.datasets.catalog import load_dataset as load_dataset
-from defero.datasets.catalog import register_dataset as register_dataset
 from defero.datasets.cifar import cifar10 as cifar10
 from defero.datasets.cifar import cifar10h as cifar10h
 from defero.datasets.cifar import cifar10h_networks as cifar10h_networks
@@ -22,12 +20,8 @@ from defero.datasets.files import how_to_get as how_to_get
 from defero.datasets.files import located as located
 from defero.datasets.files import read_picture as read_picture
 from defero.datasets.folder import data_folder as data_folder
-from defero.datasets.tables import SimulatedCases as SimulatedCases
-from defero.datasets.tables import chexpert_readers as chexpert_readers
 from defero.datasets.tables import chexpert_tables as chexpert_tables
 from defero.datasets.tables import credit_default as credit_default
-from defero.datasets.tables import credit_default_cases as credit_default_cases
-from defero.datasets.tables import credit_default_clients as credit_default_clients
 from defero.datasets.tables import digits_team as digits_team
 from defero.datasets.tables import llm_routing_7 as llm_routing_7
 from defero.datasets.tables import llm_routing_9 as llm_routing_9

@@ -38,8 +38,6 @@ class DataFile:
         than 100 MB, and a url with a commit in it names one version.
     members : tuple of str
         For an archive: the ends of the paths inside it that are taken out. The archive itself is not kept.
-    instead : tuple of str
-        Ends of paths that, all together, do as well as the members: another packing by the same source.
     """
 
     path: str
@@ -48,7 +46,6 @@ class DataFile:
     url: str | None = None
     most_mb: int | None = None
     members: tuple[str, ...] = ()
-    instead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,11 +106,7 @@ class Dataset:
 
 
 DATASETS: Registry[Dataset] = Registry("name", group="defero.datasets")
-
-
-def register_dataset(entry: Dataset) -> None:
-    """Make a data set known by its name to `load_dataset`, `get_dataset` and `defero datasets`."""
-    DATASETS.register(entry.name, entry)
+"""All data sets by name: `DATASETS.find("cifar10h").licence`, `DATASETS.register(entry.name, entry)`."""
 
 
 def _described(name: str, entry: dict[str, Any]) -> Dataset:
@@ -127,25 +120,7 @@ def _described(name: str, entry: dict[str, Any]) -> Dataset:
 
 
 for _name, _entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
-    register_dataset(_described(_name, _entry))
-
-
-def dataset_names() -> tuple[str, ...]:
-    """Return the names of all data sets.
-
-    >>> "cifar10" in dataset_names()
-    True
-    """
-    return tuple(DATASETS)
-
-
-def find_dataset(name: str) -> Dataset:
-    """Return what is known of a data set.
-
-    >>> find_dataset("cifar10h").licence
-    'CC BY-NC-SA 4.0'
-    """
-    return DATASETS.find(name)
+    DATASETS.register(_name, _described(_name, _entry))
 
 
 def load_dataset(name: str, *, folder: Folder = None, **options: Any) -> Any:
@@ -154,7 +129,7 @@ def load_dataset(name: str, *, folder: Folder = None, **options: Any) -> Any:
     Parameters
     ----------
     name : str
-        As in `dataset_names()`.
+        One of `DATASETS`.
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     **options
@@ -165,4 +140,4 @@ def load_dataset(name: str, *, folder: Folder = None, **options: Any) -> Any:
     ExpertTable, ImageSet, VoteSet, AgreementSet, CorrectnessTable, or a dict of tables
         Whatever the loader of this data set returns; `defero datasets info NAME` names it.
     """
-    return find_dataset(name).loader(folder=folder, **options)
+    return DATASETS.find(name).loader(folder=folder, **options)

@@ -11,7 +11,7 @@ import numpy as np
 from defero.core.checks.arrays import IntArray, one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.datasets.catalog import find_dataset
+from defero.datasets.catalog import DATASETS
 from defero.datasets.files import how_to_get, located, member_path, read_picture
 from defero.datasets.folder import Folder, data_folder
 from defero.datasets.restricted_pickle import read_object_npy, read_pickle
@@ -28,8 +28,8 @@ _PREFIX = "probs_"
 def cifar10(*, folder: Folder = None, part: Part = "all") -> ImageSet:
     """Load CIFAR-10, the training pictures before those of the test.
 
-    Three forms are read: our mosaics (which need Pillow), the source's Python batches (by a reader that runs nothing
-    that is in them), and its binary batches.
+    Two forms are read: our mosaics (which need Pillow), and the source's Python batches (by a reader that runs nothing
+    that is in them).
 
     Parameters
     ----------
@@ -59,13 +59,10 @@ def read_piece(root: Path, piece: str) -> tuple[Pictures, IntArray]:
     batch = f"data_batch_{piece.removeprefix('train')}" if piece != "test" else "test_batch"
     if (home / f"{piece}.webp").is_file() and (home / "cifar10_labels.npz").is_file():
         return tiles(read_picture(home / f"{piece}.webp"), side=_SIDE), _mosaic_labels(home, piece)
-    python = member_path(home, batch)
-    if python is not None:
-        return read_python_batch(python)
-    binary = member_path(home, f"{batch}.bin")
-    if binary is None:
-        raise InputError(how_to_get(root, find_dataset("cifar10")))
-    return read_binary_batch(binary)
+    path = member_path(home, batch)
+    if path is None:
+        raise InputError(how_to_get(root, DATASETS.find("cifar10")))
+    return read_python_batch(path)
 
 
 def cifar10_labels(*, folder: Folder = None, part: Literal["train", "test"]) -> IntArray:
@@ -89,15 +86,6 @@ def read_python_batch(path: Path) -> tuple[Pictures, IntArray]:
     if labels is None or len(labels) != len(data):
         raise InputError(f"{path} must hold one label per picture, {len(data)}.")
     return _upright(data), np.asarray(labels, dtype=np.int64)
-
-
-def read_binary_batch(path: Path) -> tuple[Pictures, IntArray]:
-    """Read a batch in the source's binary form: a label and 3072 bytes for each picture."""
-    content = np.fromfile(path, dtype=np.uint8)
-    if content.size == 0 or content.size % (1 + _PIXELS):
-        raise InputError(f"{path} must be a multiple of {1 + _PIXELS} bytes long, got {content.size}.")
-    rows = content.reshape(-1, 1 + _PIXELS)
-    return _upright(rows[:, 1:]), rows[:, 0].astype(np.int64)
 
 
 def tiles(mosaic: Pictures, *, side: int) -> Pictures:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from defero.core.errors import Argument, InputError
 from defero.data.recipes.pictures import decode_picture
-from defero.datasets.catalog import DataFile, Dataset, Form, find_dataset
+from defero.datasets.catalog import DATASETS, DataFile, Dataset, Form
 from defero.datasets.download import MOST_BYTES, download
 from defero.datasets.folder import (
     RECORDS,
@@ -39,16 +39,13 @@ class CheckedFile:
 
 
 def files_on_disk(root: Path, file: DataFile) -> list[Path] | None:
-    """Return the paths of a data set's file, an archive's members or their replacement; None where some are missing."""
+    """Return the paths of a data set's file, or an archive's members; None where some are missing."""
     if not file.members:
         paths = sorted(root.glob(file.path)) if "*" in file.path else [root / file.path]
         return [path for path in paths if "*" in file.path or path.is_file()] or None
     home = (root / file.path).parent
-    for ends in (file.members, file.instead):
-        paths = [path for path in (member_path(home, end) for end in ends) if path is not None]
-        if ends and len(paths) == len(ends):
-            return paths
-    return None
+    paths = [path for path in (member_path(home, end) for end in file.members) if path is not None]
+    return paths if len(paths) == len(file.members) else None
 
 
 def member_path(home: Path, member: str) -> Path | None:
@@ -116,7 +113,7 @@ def _form(root: Path, entry: Dataset) -> Form:
 
 def located(name: str, folder: Folder = None) -> tuple[Path, bool]:
     """Return the folder of a data set's files, and whether they are our compact form; raise where there are none."""
-    entry, root = find_dataset(name), data_folder(folder)
+    entry, root = DATASETS.find(name), data_folder(folder)
     form = _form(root, entry)
     return root / Path(entry.of_form(form)[0].path).parts[0], form == "compact"
 
@@ -179,15 +176,15 @@ def get_dataset(
     Parameters
     ----------
     name : str
-        As in `dataset_names()`.
+        One of `DATASETS`.
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     accept_licence : bool
-        Needed once, where something is downloaded for the first time: `find_dataset(name).licence` says which.
+        Needed once, where something is downloaded for the first time: `DATASETS.find(name).licence` says which.
     progress : callable, optional
         Called with a file's name, its bytes so far and in all (None where unknown).
     """
-    entry, root = find_dataset(name), data_folder(folder)
+    entry, root = DATASETS.find(name), data_folder(folder)
     if form_here(root, entry) is not None:
         return Fetched(entry, root, (), check_files(root, entry))
     sources = entry.of_form("source")

@@ -1,7 +1,6 @@
 """Tables: chest films with readers, defendants with laypeople, questions to language models; simulated experts."""
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -13,12 +12,11 @@ from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
 from defero.data.answers.read_log import join_answers
-from defero.datasets.catalog import find_dataset
+from defero.datasets.catalog import DATASETS
 from defero.datasets.files import located
 from defero.datasets.folder import Folder
 from defero.datasets.values import CorrectnessTable
 from defero.simulate import simulate_pool, specialist
-from defero.simulate.team import SimulatedTeam, simulate_team
 
 FINDINGS = (
     "No Finding",
@@ -51,8 +49,8 @@ _NAMES = {
 """The source's codes; its other codes are "other" here."""
 
 
-def chexpert_readers(finding: str, *, folder: Folder = None) -> ExpertTable:
-    """Load 500 chest films with who sees one finding in them, 0 or 1.
+def chexpert_tables(*, folder: Folder = None) -> dict[str, ExpertTable]:
+    """Load 500 chest films with who sees a finding in them, 0 or 1: one table for each of the 14 findings.
 
     The truth is the majority of five radiologists who are not among the experts. Experts are three other radiologists
     and, for five of the 14 findings, the decisions of eight networks. The films themselves are not in the data:
@@ -60,17 +58,9 @@ def chexpert_readers(finding: str, *, folder: Folder = None) -> ExpertTable:
 
     Parameters
     ----------
-    finding : str
-        One of `FINDINGS`.
     folder : path, optional
         The data folder. Default: DEFERO_DATA, else the user's cache folder.
     """
-    one_of("finding", finding, FINDINGS)
-    return _chest_films(finding, _read_all(folder))
-
-
-def chexpert_tables(*, folder: Folder = None) -> dict[str, ExpertTable]:
-    """Load one table for each of the 14 findings."""
     files = _read_all(folder)
     return {finding: _chest_films(finding, files) for finding in FINDINGS}
 
@@ -147,84 +137,8 @@ def recidivism_people(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class SimulatedCases:
-    """A table with simulated experts, and the team that answered it.
-
-    Attributes
-    ----------
-    table : ExpertTable
-    team : SimulatedTeam
-        The exact probabilities, row by row as in the table.
-    """
-
-    table: ExpertTable
-    team: SimulatedTeam
-
-
-def credit_default(
-    *,
-    folder: Folder = None,
-    law: str = "ring",
-    n_experts: int = 4,
-    answered: float = 1.0,
-    n_answers: int | None = None,
-    random_state: int = 0,
-) -> ExpertTable:
-    """Load 30,000 credit card clients, 1 if they default next month, with simulated experts.
-
-    There are no real experts in the data. Skill depends on the amounts and the age by `law`, on the class, and on the
-    education of the client: `simulate_team`. `credit_default_cases` returns the exact probabilities too.
-
-    Parameters
-    ----------
-    folder : path, optional
-        The data folder. Default: DEFERO_DATA, else the user's cache folder.
-    law : "ring", "checkerboard", "stripes" or "product"
-        The shape of each expert's skill.
-    n_experts : int
-    answered : float
-        The probability that an expert was asked about a case.
-    n_answers : int, optional
-        Instead of `answered`: the number of cases that each expert was asked about.
-    random_state : int
-        Seed of the experts.
-    """
-    return credit_default_cases(
-        folder=folder, law=law, n_experts=n_experts, answered=answered, n_answers=n_answers, random_state=random_state
-    ).table
-
-
-def credit_default_cases(
-    *,
-    folder: Folder = None,
-    law: str = "ring",
-    n_experts: int = 4,
-    answered: float = 1.0,
-    n_answers: int | None = None,
-    random_state: int = 0,
-) -> SimulatedCases:
-    """Load `credit_default` together with the probabilities that its experts were drawn with."""
-    clients = credit_default_clients(folder=folder)
-    features = clients.drop(columns=_TARGET)
-    labels = clients[_TARGET].to_numpy(dtype=np.int64)
-    amounts = features.drop(columns=list(_NAMES)).filter(regex="^(?!pay_[0-9])")
-    team = simulate_team(
-        amounts,
-        labels,
-        n_experts=n_experts,
-        n_classes=2,
-        law=law,
-        strata=pd.factorize(features["education"], sort=True)[0],
-        answered=answered,
-        n_answers=n_answers,
-        rng=np.random.default_rng(random_state),
-    )
-    return SimulatedCases(ExpertTable(labels, team.answers, features=features), team)
-
-
-def credit_default_clients(*, folder: Folder = None) -> pd.DataFrame:
-    """Load the 30,000 clients alone: 23 features and `default_next_month`.
+def credit_default(*, folder: Folder = None) -> pd.DataFrame:
+    """Load 30,000 credit card clients: 23 features and `default_next_month`. `simulate_team` gives them experts.
 
     Columns have the source's names in lower case. Sex, education and marriage are texts; pay_0 to pay_6 are months of
     delay (-2 and -1: paid), bill_amt1 to pay_amt6 amounts in New Taiwan dollars, the latest month first.
@@ -326,7 +240,7 @@ def llm_routing_7(*, folder: Folder = None) -> CorrectnessTable:
     home, compact = located("llm-routing-7", folder)
     if compact:
         return _from_frame(pd.read_parquet(home / "routerdc7.parquet"))
-    paths = sorted(home.parent / file.path for file in find_dataset("llm-routing-7").of_form("source"))
+    paths = sorted(home.parent / file.path for file in DATASETS.find("llm-routing-7").of_form("source"))
     return _from_frame(pd.concat([_from_json(path) for path in paths], ignore_index=True))
 
 

@@ -1,6 +1,5 @@
 """Unpack an archive that nobody has checked: all files stay inside the folder, and only plain files are written."""
 
-import errno
 import lzma
 import os
 import stat
@@ -8,16 +7,18 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
-from defero.core.errors import InputError
+from defero.core.errors import InputError, is_disk_full
 
 MOST_BYTES = 8 << 30
 MOST_FILES = 200_000
 _PIECE = 1 << 20
+Entry = tuple[str, str, Callable[[], Any]]
 _UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError)
 
 
@@ -52,7 +53,7 @@ def unpack(
         except _UNREADABLE as error:
             raise InputError(f"{archive.name} is no archive that can be read ({error}); get it again.") from error
         except OSError as error:
-            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            if is_disk_full(error):
                 raise InputError(f"the disk of {folder} is full; make room and try again.") from error
             raise InputError(f"{archive.name} cannot be unpacked into {folder} ({error}).") from error
         for path in taken:
@@ -67,16 +68,17 @@ def _extract(
     taken: list[PurePosixPath] = []
     waiting, written = list(members), 0
     with _entries(archive) as entries:
-        for count, (name, refusal, content) in enumerate(entries, start=1):
+        for count, (name, kind, content_of) in enumerate(entries, start=1):
             path = _safe_path(archive, name)
-            if refusal:
-                raise InputError(f"{archive.name}: {name} is {refusal}; such an archive is not unpacked.")
+            if kind not in ("a file", "a folder"):
+                raise InputError(f"{archive.name}: {name} is {kind}; such an archive is not unpacked.")
             if count > most_files:
                 raise InputError(f"{archive.name} holds more than {most_files} files; it is not unpacked.")
             wanted = [member for member in waiting if _ends(path, member)]
-            if content is None or (members and not wanted):
+            if kind == "a folder" or (members and not wanted):
                 continue
-            written += _copy(archive, content, room / path, most=most_bytes - written, limit=most_bytes)
+            with content_of() as content:
+                written += _copy(archive, content, room / path, most=most_bytes - written, limit=most_bytes)
             taken.append(path)
             waiting = [member for member in waiting if member not in wanted]
             if members and not waiting:
@@ -103,6 +105,8 @@ def _copy(archive: Path, content: IO[bytes], target: Path, *, most: int, limit: 
 
 def _safe_path(archive: Path, name: str) -> PurePosixPath:
     path = PurePosixPath(name)
+    if not name:
+        raise InputError(f"{archive.name}: a member is without a name; such an archive is not unpacked.")
     drive = bool(path.parts) and ":" in path.parts[0]
     if path.is_absolute() or ".." in path.parts or drive or "\\" in name or "\0" in name:
         raise InputError(f"{archive.name}: {name!r} leads out of the folder; such an archive is not unpacked.")
@@ -113,44 +117,25 @@ def _ends(path: PurePosixPath, member: str) -> bool:
     return path.as_posix() == member or path.as_posix().endswith(f"/{member}")
 
 
-Entry = tuple[str, str, IO[bytes] | None]
-
-
 @contextmanager
 def _entries(archive: Path) -> Iterator[Iterator[Entry]]:
-    """Open an archive as (name, why it is refused, its bytes or None for a folder), one after the other."""
+    """Open an archive as (name, what it is, how it is opened), one after the other."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
-            yield _zip_entries(opened)
+            yield ((one.filename, _zip_kind(one), partial(opened.open, one)) for one in opened.infolist())
     else:
         with tarfile.open(archive, "r|*") as stream:
-            yield _tar_entries(stream)
+            yield ((one.name, _tar_kind(one), partial(stream.extractfile, one)) for one in stream)
 
 
-def _zip_entries(opened: zipfile.ZipFile) -> Iterator[Entry]:
-    for info in opened.infolist():
-        if not info.filename:
-            yield "a member", "without a name", None
-            continue
-        kind = stat.S_IFMT(info.external_attr >> 16)
-        if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
-            yield info.filename, "a link" if kind == stat.S_IFLNK else "no plain file", None
-        elif info.is_dir():
-            yield info.filename, "", None
-        else:
-            with opened.open(info) as content:
-                yield info.filename, "", content
+def _zip_kind(info: zipfile.ZipInfo) -> str:
+    mode = stat.S_IFMT(info.external_attr >> 16)
+    if mode not in {0, stat.S_IFREG, stat.S_IFDIR}:
+        return "a link" if mode == stat.S_IFLNK else "no plain file"
+    return "a folder" if info.filename.endswith("/") else "a file"
 
 
-def _tar_entries(stream: tarfile.TarFile) -> Iterator[Entry]:
-    for info in stream:
-        if not info.name:
-            yield "a member", "without a name", None
-        elif info.isdir():
-            yield info.name, "", None
-        elif info.issym() or info.islnk():
-            yield info.name, "a link", None
-        elif not info.isreg():
-            yield info.name, "no plain file", None
-        else:
-            yield info.name, "", stream.extractfile(info)
+def _tar_kind(info: tarfile.TarInfo) -> str:
+    if info.issym() or info.islnk():
+        return "a link"
+    return "a folder" if info.isdir() else "a file" if info.isreg() else "no plain file"

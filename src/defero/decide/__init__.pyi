@@ -1,6 +1,6 @@
 from defero.core.results import Assignment as Assignment
 from defero.core.results import InTurn as InTurn
-from defero.core.results import Steps as Steps
+from defero.core.results import NextSteps as NextSteps
 from defero.decide.asking import ask_in_turn as ask_in_turn
 from defero.decide.asking import next_step as next_step
 from defero.decide.assigning.assign import assign as assign

@@ -17,7 +17,7 @@ from defero.core.checks.arrays import (
 from defero.core.checks.experts import answers_and_model, expert_probabilities
 from defero.core.labels import MISSING, Labels, named
 from defero.core.law import Evidence, Law, at, evidence_of, first_best
-from defero.core.results import MODEL, InTurn, Steps
+from defero.core.results import MODEL, InTurn, NextSteps
 from defero.decide.costs import ErrorCosts, after_one_answer
 from defero.decide.look_ahead import costs_to_go, n_candidates
 from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
@@ -38,7 +38,7 @@ def next_step(
     right: FloatArray | None = None,
     classes: ArrayLike | None = None,
     expert_names: ArrayLike | None = None,
-) -> Steps:
+) -> NextSteps:
     """Say for each case whom to ask next, or that it should be answered now.
 
     The state of a case is a posterior over the classes, pi_k, proportional to eta_k(x) times P(a_j | y = k, x) of
@@ -68,7 +68,7 @@ def next_step(
 
     Returns
     -------
-    Steps
+    NextSteps
 
     Examples
     --------
@@ -89,7 +89,7 @@ def next_step(
     can = own.can_ask(len(model)) & evidence.can_tell()
     ask, now, cost = charged.best(np.arange(len(model)), can, most_questions=answer_idx.shape[1])
     label_idx = label_of(evidence, own.costs)
-    return Steps(
+    return NextSteps(
         ask,
         who,
         labels[label_idx],

@@ -14,13 +14,15 @@ from defero.core.law import Evidence
 from defero.core.wording import did_you_mean, join_names
 
 
-def in_class_order(cost_matrix: Any, classes: Labels) -> Any:
+def in_class_order(cost_matrix: Any, classes: Labels, *, file: str | None = None) -> Any:
     """Return a cost matrix in the order of the classes; an array, which has no names, unchanged.
 
     Parameters
     ----------
     cost_matrix : (K, K), DataFrame or {truth: {decision: cost}}, optional
     classes : (K,)
+    file : str, optional
+        Where the matrix stands.
 
     Examples
     --------
@@ -29,7 +31,8 @@ def in_class_order(cost_matrix: Any, classes: Labels) -> Any:
     >>> in_class_order(costs, np.array(["benign", "malign"], dtype=object))
     [[0, 10], [100, 0]]
     """
-    names, argument = [_text(label) for label in classes.tolist()], Argument("cost_matrix")
+    names = [_text(label) for label in classes.tolist()]
+    argument = Argument("cost_matrix") if file is None else Argument("cost_matrix", file)
     if hasattr(cost_matrix, "iloc") and hasattr(cost_matrix, "columns"):
         cells, columns = cost_matrix.to_numpy().tolist(), list(map(_text, cost_matrix.columns))
         truths, decisions = list(map(_text, cost_matrix.index)), [columns] * len(cells)
@@ -41,8 +44,8 @@ def in_class_order(cost_matrix: Any, classes: Labels) -> Any:
         truths, decisions = list(map(_text, cost_matrix)), [list(map(_text, row)) for row in cost_matrix.values()]
     else:
         return cost_matrix
-    places = [class_places(one, names, what="column", named=argument) for one in decisions]
     order = class_places(truths, names, what="row", named=argument)
+    places = [class_places(one, names, what="column", named=argument) for one in decisions]
     return [[cells[k][a] for a in places[k]] for k in order]
 
 

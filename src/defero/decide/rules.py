@@ -127,7 +127,6 @@ class Grounds(NamedTuple):
     model_value: FloatArray
     best_expert: IntArray
     best_value: FloatArray
-    withheld: IntArray
     p_right: FloatArray
 
     @classmethod
@@ -169,7 +168,6 @@ def compare(
     expert_names: tuple[str, ...],
     fees: ArrayLike | None = None,
     available: ArrayLike | None = None,
-    proven: BoolArray | None = None,
     chosen_log_odds: FloatArray | None = None,
     must_ask: BoolArray | None = None,
 ) -> Grounds:
@@ -177,7 +175,7 @@ def compare(
 
     Parameters
     ----------
-    scores, rule, expert_names, fees, available, proven
+    scores, rule, expert_names, fees, available
         As in `decide`.
     chosen_log_odds : (n, J), optional
         Log-odds that expert j is right, should they be chosen; by default those of the scores. For
@@ -188,28 +186,21 @@ def compare(
     shape = {"n_items": len(scores), "n_experts": scores.n_experts}
     fee = None if fees is None else fee_matrix(fees, **shape, expert_names=expert_names)
     can = None if available is None else availability(available, **shape)
-    sure = np.ones(scores.n_experts, dtype=np.bool_) if proven is None else proven
     seeks_best = chosen_log_odds is not None and fee is None  # of the best alone a probability is needed
     value = _values(scores, chosen_log_odds, seeks_best=seeks_best)
     value = value if fee is None else value - fee
     value = value if can is None else np.where(can, value, -np.inf)
-    askable = value if sure.all() else np.where(sure, value, -np.inf)
-    best, best_value = _best(askable, log_odds=seeks_best)
+    best, best_value = _best(value, log_odds=seeks_best)
     if isinstance(rule, MostLikelyRight):
         expert = rule.of_best(scores.model_proba, best, best_value)
     else:
-        expert = rule.choose(scores.model_proba, askable).astype(np.int64)
+        expert = rule.choose(scores.model_proba, value).astype(np.int64)
     if must_ask is not None:
         expert = np.where((expert == MODEL) & must_ask, best, expert)
-    withheld = np.full(len(scores), MODEL)
-    if not sure.all():
-        doubtful, doubtful_value = _best(np.where(sure, -np.inf, value), log_odds=seeks_best)
-        looked_better = doubtful_value >= np.maximum(scores.model_proba, best_value)
-        withheld = np.where((doubtful != MODEL) & looked_better, doubtful, MODEL)
     of_expert = best_value if seeks_best else _of_expert(scores, expert, chosen_log_odds)
     p_right = np.where(expert == MODEL, scores.model_proba, of_expert)
     paid = 0.0 if fee is None or not fee.shape[1] else np.where(expert == MODEL, 0.0, _at(fee, expert))
-    return Grounds(expert, 1 - p_right + paid, scores.model_proba, best, best_value, withheld, p_right)
+    return Grounds(expert, 1 - p_right + paid, scores.model_proba, best, best_value, p_right)
 
 
 def _values(scores: Scores, chosen_log_odds: FloatArray | None, *, seeks_best: bool) -> FloatArray:

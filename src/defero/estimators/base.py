@@ -15,7 +15,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from defero.core.checks.arrays import FloatArray, whole_number
+from defero.core.checks.arrays import FloatArray
 from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
@@ -127,7 +127,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
 
     text: Any
     text_encoder: Any
-    min_answers: int = 1
     answer_weights: AnswerWeights | None = None
 
     @abstractmethod
@@ -187,7 +186,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         refuse_gaps(y)
-        min_answers = whole_number("min_answers", self.min_answers, least=1)
         matrix, recipe = self._training_matrix(X, y)
         warn_about_unused_columns(recipe)
         labels = column_or_1d(y, warn=True)
@@ -231,7 +229,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             expert_names=expert_names,
             answer_counts=data.answers.per_expert(),
             rule=self._rule(data),
-            min_answers=min_answers,
             recipe=recipe,
             n_features=data.features.shape[1] if flat else None,
             usual=UsualRanges.learn(data.features) if recipe is None and flat else None,
@@ -312,8 +309,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         X, y : (m, d) array or DataFrame, and (m,)
             As in `fit`; later stages refuse these rows.
         answers : (m,)
-            Their answers; rows without one are left out. With fewer than `min_answers` they are never asked alone;
-            without any they count as an average expert.
+            Their answers; rows without one are left out. Without any they count as an average expert.
         """
         rows = X if X is None or len(X) == 0 else self._checked(X)
         return self._adopt(self._ready().copy().add_expert(name, rows, y, answers))

@@ -38,8 +38,6 @@ class DeferralClassifier(DeferralEstimator):
     loss : "softmax", "ova", "decoupled", "asymmetric", "moe" or "auto"
         Surrogate loss of the networks. "auto" is "decoupled". "moe" is a baseline: it decides by the
         largest of its J + 1 weights, which are badly calibrated as probabilities.
-    min_answers : int
-        Experts with fewer answers are never asked alone.
     answer_weights : "label" or "label+features", optional
         Weight answers by the inverse probability of being given, if that depends on the label: see
         `defero.judge.check_answering`. For net="auto" with loss="auto".
@@ -77,7 +75,6 @@ class DeferralClassifier(DeferralEstimator):
         net: Any = "auto",
         *,
         loss: str = "auto",
-        min_answers: int = 5,
         answer_weights: AnswerWeights | None = None,
         text: Any = None,
         text_encoder: Any = None,
@@ -89,7 +86,6 @@ class DeferralClassifier(DeferralEstimator):
     ) -> None:
         self.net = net
         self.loss = loss
-        self.min_answers = min_answers
         self.answer_weights = answer_weights
         self.text = text
         self.text_encoder = text_encoder

@@ -124,9 +124,8 @@ def with_skill(
     if grown is None:
         judged = list(range(len(skills)))
     else:
-        trees = {"columns": columns, "tree_experts": grown.experts}
-        skill = replace(skill, forest=grown.forest, **trees)
-        skills = [replace(skills[k], forest=grown.by_fold[place], **trees) for place, k in enumerate(judged)]
+        skill = replace(skill, columns=columns, tree_experts=grown.experts, forest=grown.forest)
+        skills = [replace(skill, heads=of_folds[k], forest=grown.by_fold[place]) for place, k in enumerate(judged)]
     rows = _judged_rows(data, np.flatnonzero(np.isin(fold, judged)))
     order = np.arange(data.n_experts)
     raw = np.empty((len(rows), data.n_experts))

@@ -49,8 +49,6 @@ class TwoStageDeferral(DeferralEstimator):
         Models of the experts without an `expert_model`: "separate" fits a logistic regression for each, "shrunk"
         shrinks experts with few answers toward the average expert, as in `DeferralClassifier`. "auto" is "shrunk" if
         at least half of the experts gave fewer than 200 answers.
-    min_answers : int
-        Experts with fewer answers are never asked alone.
     answer_weights : "label" or "label+features", optional
         Weight answers by the inverse probability of being given, if that depends on the label: see
         `defero.judge.check_answering`. An `expert_model` must support sample weights.
@@ -73,14 +71,12 @@ class TwoStageDeferral(DeferralEstimator):
         classifier: Any = None,
         expert_model: Any = None,
         *,
-        min_answers: int = 5,
         answer_weights: AnswerWeights | None = None,
         text: Any = None,
         text_encoder: Any = None,
     ) -> None:
         self.classifier = classifier
         self.expert_model = expert_model
-        self.min_answers = min_answers
         self.answer_weights = answer_weights
         self.text = text
         self.text_encoder = text_encoder

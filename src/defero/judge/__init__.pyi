@@ -1,5 +1,4 @@
 from defero.judge.accuracy import DeferralCurve as DeferralCurve
-from defero.judge.accuracy import coverage as coverage
 from defero.judge.accuracy import deferral_curve as deferral_curve
 from defero.judge.accuracy import system_accuracy as system_accuracy
 from defero.judge.accuracy import system_labels as system_labels
@@ -18,8 +17,6 @@ from defero.judge.intervals import Comparison as Comparison
 from defero.judge.intervals import clopper_pearson_interval as clopper_pearson_interval
 from defero.judge.intervals import compare as compare
 from defero.judge.intervals import holm as holm
-from defero.judge.intervals import mcnemar as mcnemar
-from defero.judge.intervals import paired_interval as paired_interval
 from defero.judge.intervals import wilson_interval as wilson_interval
 from defero.judge.panels import missed_share as missed_share
 from defero.judge.panels import set_coverage as set_coverage

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers
+from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, item_weights, numbers
 from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
+from defero.core.display import number
 from defero.core.errors import InputError
 from defero.core.labels import Labels, answer_matrix
 from defero.core.results import MODEL, Decision
 from defero.core.trial import Trial
-from defero.judge.intervals import Share, holm, mcnemar, number
+from defero.judge.intervals import Share, compare, holm
 
 
 def system_labels(model_labels: ArrayLike, answers: ArrayLike, expert: ArrayLike | Decision) -> Labels:
@@ -84,20 +85,8 @@ def system_accuracy(
     team_labels = system_labels(model_labels, answers, expert)
     truth = complete_labels("labels", labels, n_items=len(team_labels))
     check_same_form("labels", truth, "the labels of the team", team_labels)
-    return _weighted_share(team_labels == truth, sample_weight)
-
-
-def _weighted_share(is_right: ArrayLike, sample_weight: ArrayLike | None) -> float:
-    right = np.asarray(is_right, dtype=np.float64)
-    if sample_weight is None:
-        return float(right.mean()) if right.size else math.nan
-    weight = numbers("sample_weight", sample_weight, n_items=len(right))
-    if weight.size and (weight.min() < 0 or not np.isfinite(weight).all()):
-        item = int(np.argmax((weight < 0) | ~np.isfinite(weight)))
-        raise InputError(
-            f"must be finite and not negative, got {weight[item]:g} for item {item}.", argument="sample_weight"
-        )
-    return float(right @ weight / weight.sum()) if weight.sum() > 0 else math.nan
+    weight = item_weights("sample_weight", sample_weight, n_items=len(truth))
+    return float((team_labels == truth) @ weight / weight.sum()) if weight.sum() > 0 else math.nan
 
 
 @dataclass(frozen=True)
@@ -140,7 +129,7 @@ def class_recalls(trial: Trial) -> tuple[ClassRecall, ...]:
     """Return the recall of each class of a trial, in the classes' order; a class without cases is not tested."""
     team_right, model_right = trial.team_correct, trial.model_correct
     members = [trial.label_idx == k for k in range(len(trial.classes))]
-    p_values = [mcnemar(team_right[rows], model_right[rows]) for rows in members]
+    p_values = [compare(team_right[rows], model_right[rows]).p_value for rows in members]
     present_classes = [k for k, rows in enumerate(members) if rows.any()]
     adjusted = [1.0] * len(members)
     for k, p_value in zip(present_classes, holm([p_values[k] for k in present_classes]).tolist(), strict=True):
@@ -155,16 +144,6 @@ def class_recalls(trial: Trial) -> tuple[ClassRecall, ...]:
         )
         for k, (label, rows) in enumerate(zip(trial.classes.tolist(), members, strict=True))
     )
-
-
-def coverage(expert: ArrayLike | Decision) -> float:
-    """Return the share of items that the model answers; nan for no items.
-
-    >>> coverage([-1, -1, 0, 2])
-    0.5
-    """
-    chosen = chosen_experts(expert)
-    return float(np.mean(chosen == MODEL)) if chosen.size else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,19 +167,6 @@ class DeferralCurve:
     accuracy: FloatArray
     random: FloatArray
     oracle: FloatArray
-
-    def area(self) -> float:
-        """Return the area under the accuracy (AUDC), by trapezoids."""
-        return float(np.trapezoid(self.accuracy, self.rate))
-
-    def normalised_area(self) -> float:
-        """Return (area - random) / (oracle - random): 0 for a random order, 1 for the best one.
-
-        It is nan where every order is equally good, and negative where the gain ranks worse than chance.
-        """
-        by_chance = float(np.trapezoid(self.random, self.rate))
-        room = float(np.trapezoid(self.oracle, self.rate)) - by_chance
-        return (self.area() - by_chance) / room if room else math.nan
 
 
 def deferral_curve(model_correct: ArrayLike, expert_correct: ArrayLike, gain: ArrayLike) -> DeferralCurve:
@@ -228,8 +194,6 @@ def deferral_curve(model_correct: ArrayLike, expert_correct: ArrayLike, gain: Ar
     >>> curve = deferral_curve([True, False, True], [False, True, True], [-0.5, 0.4, 0.1])
     >>> curve.accuracy.round(3).tolist()
     [0.667, 1.0, 1.0, 0.667]
-    >>> curve.normalised_area()
-    1.0
     """
     by_model = flags("model_correct", model_correct)
     n_items = len(by_model)
@@ -250,15 +214,6 @@ def by_gain(gain: FloatArray) -> IntArray:
     return np.argsort(-gain, kind="stable")
 
 
-def right_answers(start: int, change: IntArray) -> IntArray:
-    """Return how many right answers the team has after 0, 1, ..., m deferrals, (m + 1,).
-
-    >>> right_answers(5, np.array([1, 0, -1])).tolist()
-    [5, 6, 6, 5]
-    """
-    return start + np.concatenate([[0], np.cumsum(change)])
-
-
 def curve_of(start: int, change: IntArray, *, n_items: int) -> DeferralCurve:
     """Trace m deferrals among n items.
 
@@ -274,19 +229,15 @@ def curve_of(start: int, change: IntArray, *, n_items: int) -> DeferralCurve:
     steps = np.arange(len(change) + 1)
     # Counts stay whole until one division each, so that equal curves are equal to the last bit.
     line = (len(change) * start + steps * int(change.sum())) / (len(change) * n_items)
-    return DeferralCurve(
-        rate=frozen(steps / n_items),
-        accuracy=frozen(right_answers(start, change) / n_items),
-        random=frozen(line),
-        oracle=frozen(right_answers(start, np.sort(change)[::-1]) / n_items),
-    )
+    accuracy, oracle = (start + np.concatenate([[0], np.cumsum(one)]) for one in (change, np.sort(change)[::-1]))
+    return DeferralCurve(*map(frozen, (steps / n_items, accuracy / n_items, line, oracle / n_items)))
 
 
 def trial_curve(trial: Trial) -> DeferralCurve:
     """Trace a trial case by case; the curve ends at the share of the cases that somebody can take.
 
-    The gain is what the best expert is worth minus what the model is worth. A case goes to the best expert who is
-    proven and whose answer is recorded: the accuracy of an expert who was not asked is not known. Of equal gains the
+    The gain is what the best expert is worth minus what the model is worth. A case goes to the best expert whose
+    answer is recorded: the accuracy of an expert who was not asked is not known. Of equal gains the
     earlier case goes first.
     """
     decision = trial.decision

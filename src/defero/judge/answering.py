@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, frozen, index_numbers, names
+from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, frozen, index_numbers, names, whole_number
 from defero.core.errors import Argument, InputError, Message
 from defero.core.wording import round_percent
 
@@ -96,18 +96,15 @@ def who_answered(
     >>> who.per_item.tolist(), who.by_class.tolist()
     ([1, 0, 2], [[0, 1], [1, 1]])
     """
-    for name, count in (("n_classes", n_classes), ("n_experts", n_experts)):
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-            raise InputError(f"must be a whole number, 0 or more, got {count!r}.", argument=name)
+    n_classes = whole_number("n_classes", n_classes, least=0)
+    n_experts = whole_number("n_experts", n_experts, least=0)
     labels = index_numbers("label_idx", label_idx, below=n_classes)
     if not len(labels):
         raise InputError(
             "must hold at least one item, got none; pass answered and unanswered items alike.", argument="label_idx"
         )
     items = index_numbers("item_idx", item_idx, below=len(labels))
-    experts = index_numbers("expert_idx", expert_idx, below=n_experts)
-    if len(experts) != len(items):
-        raise InputError(f"must have {len(items)} entries like item_idx, got {len(experts)}.", argument="expert_idx")
+    experts = index_numbers("expert_idx", expert_idx, below=n_experts, n_items=len(items))
     cells = np.sort(items * n_experts + experts)
     twice = np.flatnonzero(cells[1:] == cells[:-1])
     if twice.size:
@@ -116,7 +113,7 @@ def who_answered(
             f"and expert_idx must name each answer once, got item {item} of expert {expert} twice; keep one.",
             argument="item_idx",
         )
-    return WhoAnswered(items, experts, labels, int(n_classes), int(n_experts))
+    return WhoAnswered(items, experts, labels, n_classes, n_experts)
 
 
 def known_features(features: ArrayLike | None, *, n_items: int) -> FloatArray:
@@ -150,11 +147,11 @@ def directions(features: FloatArray) -> FloatArray:
 
 def _leading(features: FloatArray, count: int) -> FloatArray:
     """Return the leading principal directions of the features, each of mean 0 and variance 1, (n, at most count)."""
-    from sklearn.utils.extmath import randomized_svd
-
     scaled = standardised(features)
     if not scaled.size:
         return np.empty((len(features), 0))
+    from sklearn.utils.extmath import randomized_svd  # not above: without features the check needs no scikit-learn
+
     left, sizes, _ = randomized_svd(scaled, min(count, *scaled.shape), random_state=0)
     return standardised(left[:, sizes > 1e-4 * sizes[0]])
 

@@ -116,9 +116,13 @@ def check_forecasts(
         raise InputError(f"must be numbers in [0, 1]: {error}.", argument=name) from error
     if claimed.ndim not in (1, 2):
         raise InputError(f"must have one axis (n,) or two (n, J), got shape {claimed.shape}.", argument=name)
-    seen = None if observed is None else _flags("observed", observed, claimed, of=name)
-    was_right = _flags("correct", correct, claimed, of=name, seen=seen)
-    _check_range(name, claimed, seen)
+    seen = None if observed is None else true_or_false("observed", observed, shape=claimed.shape)
+    was_right = true_or_false("correct", correct, shape=claimed.shape, seen=seen)
+    strange = ~((claimed >= 0) & (claimed <= 1)) & (True if seen is None else seen)
+    if strange.any():
+        raise InputError(
+            f"must lie in [0, 1], got {place(claimed, strange)}; pass probabilities, not logits.", argument=name
+        )
     one_column = claimed.ndim == 1
     if one_column:
         claimed, was_right = claimed[:, None], was_right[:, None]
@@ -134,25 +138,6 @@ def mean_of_known(values: FloatArray) -> float:
     """
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else math.nan
-
-
-def _flags(name: str, value: ArrayLike, like: FloatArray, *, of: str, seen: BoolArray | None = None) -> BoolArray:
-    array = np.asarray(value)
-    if array.shape != like.shape:
-        raise InputError(f"must have the shape {like.shape} of {of}, got {array.shape}.", argument=name)
-    return true_or_false(name, array, seen=seen)
-
-
-def _check_range(name: str, claimed: FloatArray, seen: BoolArray | None) -> None:
-    if claimed.size == 0 or (claimed.min() >= 0 and claimed.max() <= 1):  # nan fails both
-        return
-    strange = ~((claimed >= 0) & (claimed <= 1))
-    if seen is not None:
-        strange &= seen
-    if strange.any():
-        raise InputError(
-            f"must lie in [0, 1], got {place(claimed, strange)}; pass probabilities, not logits.", argument=name
-        )
 
 
 def equal_width_edges(n_bins: int) -> FloatArray:

@@ -4,15 +4,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, numbers, one_of, share
+from defero.core.display import Plain, number
 from defero.core.errors import InputError
-from defero.core.several_tests import holm_adjusted
 
 Interval = Literal["wilson", "clopper-pearson"]
 
@@ -163,17 +163,8 @@ class Share:
         return {"accuracy": number(self.value), "low": number(low), "high": number(high), "n": self.total}
 
 
-def number(value: float) -> float | None:
-    """Return a plain float for JSON, which has no nan: None there.
-
-    >>> number(float("nan")) is None
-    True
-    """
-    return None if math.isnan(value) else float(value)
-
-
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Plain):
     """Two systems on the same items, the first beside the second.
 
     Attributes
@@ -185,7 +176,7 @@ class Comparison:
     difference : float
         First minus second.
     low, high : float
-        Its paired score interval (`paired_interval`); nan for no items.
+        Its paired score interval; nan for no items.
     level : float
         How often such intervals hold the true difference.
     p_value : float
@@ -193,6 +184,22 @@ class Comparison:
     only_first, only_second : int
         How many items that system alone got right.
     """
+
+    JSON: ClassVar[tuple[str, ...]] = (
+        *(
+            "n",
+            "first",
+            "second",
+            "difference",
+            "low",
+            "high",
+            "level",
+            "p_value",
+            "only_first",
+            "only_second",
+            "clear",
+        ),
+    )
 
     n: int
     first: float
@@ -210,20 +217,17 @@ class Comparison:
         """Is one better beyond chance? By McNemar's exact test."""
         return self.p_value <= 1 - self.level
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        floats = ("first", "second", "difference", "low", "high", "level", "p_value")
-        return {
-            "n": self.n,
-            **{name: number(getattr(self, name)) for name in floats},
-            "only_first": self.only_first,
-            "only_second": self.only_second,
-            "clear": self.clear,
-        }
-
 
 def compare(first_correct: ArrayLike, second_correct: ArrayLike, *, level: float = 0.95) -> Comparison:
-    """Compare two systems on the same items.
+    """Compare two systems on the same items: McNemar's exact test, and the interval of the difference.
+
+    Of n items the first system alone gets b right and the second alone c. Were both equally good, b would follow
+    Binomial(b + c, 1/2); the p value is min(1, 2 P(B <= min(b, c))) (McNemar 1947, in its exact form).
+
+    The score interval (Tango 1998) holds the differences d that the score test does not reject:
+    |b - c - n d| <= z sqrt(n (2 q + d (1 - d))), where q is the most likely P(second alone) given that P(first alone)
+    is q + d. Half a pair of each kind is added: (b + 1/2, c + 1/2, n + 1) lifts the lowest coverage over n of at least
+    30, computed exactly on a grid of P(first alone) and P(second alone), from 93 % to 94.9 %.
 
     Parameters
     ----------
@@ -235,85 +239,39 @@ def compare(first_correct: ArrayLike, second_correct: ArrayLike, *, level: float
     Returns
     -------
     Comparison
-        For no items the accuracies, the difference and its interval are nan, and the p value is 1.
+        For no items the accuracies, the difference and its interval are nan, and the p value is 1, as where no item
+        tells the two apart.
 
     Examples
     --------
     >>> gain = compare([1, 1, 1, 0], [1, 0, 0, 0])
     >>> gain.difference, gain.only_first, gain.only_second, round(gain.p_value, 6)
     (0.5, 2, 0, 0.5)
+    >>> same = compare([1] * 30, [1] * 30)  # no item tells the two apart
+    >>> round(same.low, 2), round(same.high, 2)
+    (-0.12, 0.12)
     """
-    both, only_first, only_second, neither = _counts(first_correct, second_correct)
-    n_items = both + only_first + only_second + neither
-    low, high = _interval(only_first, only_second, n_items, level=level)
+    check_level(level)
+    first = flags("first_correct", first_correct)
+    second = flags("second_correct", second_correct, n_items=len(first))
+    n_items, only_first, only_second = len(first), int((first & ~second).sum()), int((second & ~first).sum())
+    low = high = math.nan
+    if n_items:
+        low = _lower_end(only_first, only_second, n_items, level=level)
+        high = 0.0 - _lower_end(only_second, only_first, n_items, level=level)  # 0.0 -: no minus zero
+    n_apart, fewer = only_first + only_second, min(only_first, only_second)
     return Comparison(
         n=n_items,
-        first=(both + only_first) / n_items if n_items else math.nan,
-        second=(both + only_second) / n_items if n_items else math.nan,
+        first=int(first.sum()) / n_items if n_items else math.nan,
+        second=int(second.sum()) / n_items if n_items else math.nan,
         difference=(only_first - only_second) / n_items if n_items else math.nan,
         low=low,
         high=high,
         level=level,
-        p_value=_binomial_p_value(only_first, only_second),
+        p_value=min(1.0, 2 * float(bdtr(fewer, n_apart, 0.5))) if n_apart else 1.0,
         only_first=only_first,
         only_second=only_second,
     )
-
-
-def mcnemar(first_correct: ArrayLike, second_correct: ArrayLike) -> float:
-    """Return the exact two-sided p value of McNemar's test.
-
-    Of the b + c items that one system alone got right, b are the first's. Were both equally good, b would follow
-    Binomial(b + c, 1/2); the p value is min(1, 2 P(B <= min(b, c))) (McNemar 1947, in its exact form).
-
-    Parameters
-    ----------
-    first_correct, second_correct : (n,) bool
-
-    Returns
-    -------
-    float
-        1 where no item tells the two apart.
-
-    Examples
-    --------
-    >>> round(mcnemar([1, 1, 1, 1, 0], [0, 0, 0, 0, 0]), 6)
-    0.125
-    """
-    _, only_first, only_second, _ = _counts(first_correct, second_correct)
-    return _binomial_p_value(only_first, only_second)
-
-
-def paired_interval(first_correct: ArrayLike, second_correct: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the score interval of first accuracy minus second (Tango 1998), with half a pair of each kind added.
-
-    Of n items the first alone gets b right and the second alone c. The interval holds the differences d that the score
-    test does not reject: |b - c - n d| <= z sqrt(n (2 q + d (1 - d))), where q is the most likely P(second alone) given
-    that P(first alone) is q + d. The half pair (b + 1/2, c + 1/2, n + 1) lifts the lowest coverage over n of at least
-    30, computed exactly on a grid of P(first alone) and P(second alone), from 93 % to 94.9 %.
-
-    Parameters
-    ----------
-    first_correct, second_correct : (n,) bool
-    level : float
-        In (0, 1).
-
-    Returns
-    -------
-    (low, high)
-        Inside [-1, 1], around the difference; (nan, nan) for no items.
-
-    Examples
-    --------
-    >>> low, high = paired_interval([1] * 6 + [0] * 4, [0] * 6 + [1] * 4)
-    >>> round(low, 2), round(high, 2)
-    (-0.37, 0.64)
-    >>> low, high = paired_interval([1] * 30, [1] * 30)  # no item tells the two apart
-    >>> round(low, 2), round(high, 2)
-    (-0.12, 0.12)
-    """
-    both, only_first, only_second, neither = _counts(first_correct, second_correct)
-    return _interval(only_first, only_second, both + only_first + only_second + neither, level=level)
 
 
 def holm(p_values: ArrayLike) -> FloatArray:
@@ -336,24 +294,10 @@ def holm(p_values: ArrayLike) -> FloatArray:
     if values.size and (values.min() < 0 or values.max() > 1):
         item = int(np.argmax((values < 0) | (values > 1)))
         raise InputError(f"must lie in [0, 1], got {values[item]:g} at {item}.", argument="p_values")
-    return holm_adjusted(values)
-
-
-def _counts(first_correct: ArrayLike, second_correct: ArrayLike) -> tuple[int, int, int, int]:
-    """Count the items that both got right, the first alone, the second alone, and neither."""
-    first = flags("first_correct", first_correct)
-    second = flags("second_correct", second_correct, n_items=len(first))
-    both, right, other = int((first & second).sum()), int(first.sum()), int(second.sum())
-    return both, right - both, other - both, len(first) - right - other + both
-
-
-def _interval(only_first: int, only_second: int, n_items: int, *, level: float) -> tuple[float, float]:
-    check_level(level)
-    if n_items == 0:
-        return math.nan, math.nan
-    low = _lower_end(only_first, only_second, n_items, level=level)
-    high = 0.0 - _lower_end(only_second, only_first, n_items, level=level)  # 0.0 -: no minus zero
-    return low, high
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(values), 0, -1) * values[order]))
+    return adjusted
 
 
 def _lower_end(only_first: int, only_second: int, n_items: int, *, level: float) -> float:
@@ -377,10 +321,3 @@ def _score(first: float, second: float, total: float, difference: float) -> floa
     share_second = (root - linear) / (4 * total)
     variance = total * (2 * share_second + difference * (1 - difference))
     return (first - second - total * difference) / math.sqrt(variance)
-
-
-def _binomial_p_value(only_first: int, only_second: int) -> float:
-    total, small = only_first + only_second, min(only_first, only_second)
-    if total == 0:
-        return 1.0
-    return min(1.0, 2 * float(bdtr(small, total, 0.5)))

@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, true_or_false
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_shape, true_or_false
+from defero.core.display import Plain
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
 from defero.core.targets import TARGETS
 from defero.core.trial import Trial
 from defero.judge.intervals import Share, clopper_pearson_interval
-from defero.judge.record.figures import Plain
 from defero.judge.record.members import FEW, Verdict
 
 
@@ -110,11 +110,8 @@ def _sets_and_right(
 
 def _cells(name: str, value: ArrayLike | ExpertSets, *, like: BoolArray | None = None) -> BoolArray:
     array = np.asarray(value.mask if isinstance(value, ExpertSets) else value)
-    if array.ndim != 2:
-        raise InputError(f"must have two axes (n, J), one column per expert, got shape {array.shape}.", argument=name)
-    if like is not None and array.shape != like.shape:
-        raise InputError(f"must have the shape {like.shape} of mask, got {array.shape}.", argument=name)
-    return true_or_false(name, array)
+    check_shape(name, array, ("n", "J"), like=", one column per expert")
+    return true_or_false(name, array, shape=None if like is None else like.shape)
 
 
 @dataclass(frozen=True)

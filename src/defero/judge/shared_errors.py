@@ -2,16 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, expert_rows, frozen, names, probabilities
-from defero.core.errors import InputError
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    expert_rows,
+    frozen,
+    index_numbers,
+    names,
+    probabilities,
+)
+from defero.core.checks.experts import answer_numbers
+from defero.core.display import Plain, number
 from defero.core.labels import MISSING
 from defero.core.wording import list_in_words
-from defero.judge.intervals import check_level, number
+from defero.judge.intervals import check_level
 from defero.judge.shared_chance import (
     Common,
     SharedResiduals,
@@ -37,14 +47,15 @@ _BORROWED = 5.0
 
 
 @dataclass(frozen=True)
-class SharedPair:
+class SharedPair(Plain):
     """Two experts who err together beyond chance.
 
     Attributes
     ----------
     first, second : int
         Their numbers, first < second.
-    names : (str, str)
+    experts : (str, str)
+        Their names.
     correlation : float
         Of their errors, beyond what the item explains.
     agreement : float
@@ -57,9 +68,14 @@ class SharedPair:
         A bound on how likely any pair of strangers looks so much alike: adjusted for the number of pairs.
     """
 
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("experts", "correlation", "agreement", "n_shared", "both_wrong", "same_wrong", "voices", "near_copies"),
+        "p_value",
+    )
+
     first: int
     second: int
-    names: tuple[str, str]
+    experts: tuple[str, str]
     correlation: float
     agreement: float
     n_shared: int
@@ -76,20 +92,6 @@ class SharedPair:
     def voices(self) -> float:
         """How many independent voices the two are worth: 2 / (1 + correlation)."""
         return 2 / (1 + self.correlation)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "experts": list(self.names),
-            "correlation": self.correlation,
-            "agreement": self.agreement,
-            "n_shared": self.n_shared,
-            "both_wrong": self.both_wrong,
-            "same_wrong": self.same_wrong,
-            "voices": self.voices,
-            "near_copies": self.near_copies,
-            "p_value": self.p_value,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,7 +305,8 @@ def shared_errors(
     ((('dr_a', 'dr_z'),), True, 500)
     """
     check_level(level)
-    answer_idx, truth = _class_numbers(answers, labels)
+    answer_idx = answer_numbers(answers)
+    truth = index_numbers("labels", labels, n_items=len(answer_idx))
     n_items, n_experts = answer_idx.shape
     named = names("expert_names", expert_names, count=n_experts)
     stated = np.full(n_experts, 0.5) if expert_proba is None else np.asarray(expert_proba)
@@ -355,25 +358,3 @@ def _search(
         if (typical == before).all():
             break
     return common, pairs
-
-
-def _class_numbers(answers: ArrayLike, labels: ArrayLike) -> tuple[IntArray, IntArray]:
-    answer_idx, truth = np.asarray(answers), np.asarray(labels)
-    if answer_idx.ndim != 2:
-        raise InputError(
-            f"must have two axes (n, J), one column per expert, got shape {answer_idx.shape}.", argument="answers"
-        )
-    if truth.shape != (len(answer_idx),):
-        raise InputError(
-            f"must have shape ({len(answer_idx)},), one per row of answers, got {truth.shape}.", argument="labels"
-        )
-    for name, array, lowest in (("answers", answer_idx, MISSING), ("labels", truth, 0)):
-        if array.size and array.dtype.kind not in "iu":
-            pass_on = "answer_idx" if name == "answers" else "label_idx"
-            raise InputError(
-                f"must be class numbers, got dtype {array.dtype}; of an ExpertTable pass table.{pass_on}.",
-                argument=name,
-            )
-        if array.size and array.min() < lowest:
-            raise InputError(f"must be class numbers from {lowest} on, got {array.min()}.", argument=name)
-    return answer_idx.astype(np.int64), truth.astype(np.int64)

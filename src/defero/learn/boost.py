@@ -6,9 +6,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.learn.forest import MOST_LEAVES, Forest
 
 _ZERO = 1e-35
@@ -37,8 +38,10 @@ def lightgbm() -> Any:
         import lightgbm as library
     except OSError as error:
         raise InputError(
-            f"LightGBM, which grows the trees, cannot be loaded ({error}). It needs the system's library libgomp: install "
-            "it (apt-get install libgomp1), or fit with net='linear'."
+            f"LightGBM, which grows the trees, cannot be loaded ({error}). It needs the system's library libgomp: "
+            "install it (apt-get install libgomp1), or fit with ",
+            Argument("net", "linear"),
+            ".",
         ) from error
     return library
 
@@ -184,7 +187,7 @@ def _write_tree(root: dict[str, Any], arrays: dict[str, Any]) -> None:
             arrays["missing_left"][place] = threshold >= -_ZERO if nan_is_zero else bool(node["default_left"])
 
 
-def _words(numbers: Sequence[int]) -> IntArray:
+def _words(numbers: Sequence[int]) -> NDArray[np.uint64]:
     """Return the bits of category numbers as four words."""
     words = np.zeros(4, dtype=np.uint64)
     for number in numbers:

@@ -80,11 +80,11 @@ def fit_classes(data: Labelled, columns: TreeColumns, bins: Bins | None, fold: I
     weights, proba = _blend(of_parts, data)
     if len(weights) < 2:
         weights = np.append(weights, 0.0)
-    linear = fit_linear(data, strength) if weights[0] else None
-    trees = (
-        Trees(columns, grow_trees(data, bins, np.arange(len(fold)), size)) if weights[1] and bins is not None else None
-    )
-    return Classes(data.n_classes, linear, trees, weights), proba
+    chosen = fit_linear(data, strength) if weights[0] else None
+    trees = None
+    if weights[1] and bins is not None:
+        trees = Trees(columns, grow_trees(data, bins, np.arange(len(fold)), size))
+    return Classes(data.n_classes, chosen, trees, weights), proba
 
 
 def fit_linear(data: Labelled, strength: float) -> Linear:

@@ -93,10 +93,8 @@ def fit_law(known: KnownAnswers, *, copies: IntArray | None = None) -> Law:
     >>> 1.2 < fit_law(known).difficulty < 1.8
     True
     """
-    frequent = (np.bincount(known.label_idx, minlength=known.n_classes) + 1.0) / (
-        len(known.label_idx) + known.n_classes
-    )
-    law = Law(pooled_errors(known), prior=frequent, copies=copies)
+    counted = np.bincount(known.label_idx, minlength=known.n_classes) + 1.0
+    law = Law(pooled_errors(known), prior=counted / counted.sum(), copies=copies)
     counts = np.bincount(known.item_idx, minlength=len(known.label_idx))
     shared = np.flatnonzero(counts > 1)
     if len(shared) < _FEWEST_SHARED or known.n_classes < 2:

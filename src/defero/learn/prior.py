@@ -120,7 +120,7 @@ def scaling(phi: FloatArray) -> tuple[FloatArray, FloatArray]:
     return centre, np.where(still, 1.0, scale)
 
 
-USUAL_SPREAD, USUAL_OF_FEATURES = 0.5, 0.2
+USUAL_SPREAD, USUAL_OF_FEATURES = 0.5, 0.03
 """How far experts are expected to differ before any answer is seen: in their constant, and in features together."""
 BELIEF = 0.5
 """As many experts' worth does that expectation count, and that a feature's spread is like that of the others."""

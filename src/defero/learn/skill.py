@@ -2,8 +2,8 @@
 
     logit p_jk(x) = w_j . [1, class k, log-odds that the model gives to k, x] + f_j(x),   w_j ~ N(mean, diag(spread^2))
 
-The population is learned by empirical Bayes: who has answered nothing is the population, who has answered little is near
-it. f_j are boosted trees that start from the expert's own log-odds on held-out answers; few answers grow no trees.
+The population is learned by empirical Bayes: who has answered nothing is the population, who has answered little is
+near it. f_j are boosted trees that start from the expert's own log-odds on held-out answers; few answers grow no trees.
 """
 
 from collections.abc import Sequence
@@ -208,7 +208,7 @@ class Skill:
         *,
         weight: ArrayLike | None = None,
     ) -> "Skill":
-        """Return the skill with one more expert at the end, of whom m answers are known; the others are as they were."""
+        """Return the skill with one more expert at the end, of whom m answers are known; nobody else changes."""
         phi = with_class(*self._read(features, class_proba), label_idx)
         return replace(self, heads=self.heads.with_head(fit_head(phi, correct, self.heads.prior, weight=weight)))
 
@@ -422,5 +422,5 @@ def grow_expert_trees(
 def size_for_answers(n_answers: int) -> TreeSize:
     """Return the size of the trees for an expert with so many answers."""
     if n_answers < 400:
-        return TreeSize(40, 4, 20)
-    return TreeSize(60, 6, 40) if n_answers < 4_000 else TreeSize(120, 8, 40)
+        return TreeSize(60, 4, 20)
+    return TreeSize(160, 8, 20 if n_answers < 4_000 else 40, learning_rate=0.08)

@@ -71,7 +71,7 @@ _ROWS_AT_ONCE = 4096
 """The scores of so many rows stay in the processor's cache."""
 
 
-class Chosen(NamedTuple):
+class PoolChoice(NamedTuple):
     """Who is chosen (n,), by which rule, at which trade-off, and where another rule held (n,)."""
 
     expert: IntArray
@@ -80,7 +80,7 @@ class Chosen(NamedTuple):
     exception: Labels | None = None
 
 
-def by_trade_off(score: FloatArray, price: FloatArray, can: BoolArray, trade_off: float) -> Chosen:
+def by_trade_off(score: FloatArray, price: FloatArray, can: BoolArray, trade_off: float) -> PoolChoice:
     """Choose the largest trade_off * score - price; of equals the cheapest, then the first.
 
     Examples
@@ -96,7 +96,7 @@ def by_trade_off(score: FloatArray, price: FloatArray, can: BoolArray, trade_off
     # Among equals without a known price the first: its cost is inf as that of everybody who is not among them.
     tied = np.where(np.isfinite(cost).any(axis=1, keepdims=True), cost, np.where(value == best, 0.0, np.inf))
     expert = np.where(can.any(axis=1), tied.argmin(axis=1), NOBODY) if score.shape[1] else np.full(len(score), NOBODY)
-    return Chosen(expert.astype(np.int64), rule_of(trade_off), trade_off)
+    return PoolChoice(expert.astype(np.int64), rule_of(trade_off), trade_off)
 
 
 def rule_of(trade_off: float) -> str:
@@ -104,17 +104,17 @@ def rule_of(trade_off: float) -> str:
     return "highest score" if trade_off == np.inf else f"best at {money(trade_off)} a point"
 
 
-def by_floor(score: FloatArray, price: FloatArray, can: BoolArray, floor: float) -> Chosen:
+def by_floor(score: FloatArray, price: FloatArray, can: BoolArray, floor: float) -> PoolChoice:
     """Choose the cheapest member whose expected score reaches the floor; where nobody does, the highest score."""
     enough = can & (score >= floor)
     cheapest = by_trade_off(score, price, enough, 0.0).expert
     highest = by_trade_off(score, price, can, np.inf).expert
     reached = enough.any(axis=1)
     exception = np.where(reached, "", f"highest score, none reaches {floor:g}").astype(object)
-    return Chosen(np.where(reached, cheapest, highest), f"cheapest that reaches {floor:g}", np.nan, exception)
+    return PoolChoice(np.where(reached, cheapest, highest), f"cheapest that reaches {floor:g}", np.nan, exception)
 
 
-def by_budget(score: FloatArray, price: FloatArray, can: BoolArray, budget: float) -> Chosen:
+def by_budget(score: FloatArray, price: FloatArray, can: BoolArray, budget: float) -> PoolChoice:
     """Choose the highest expected scores in total that the budget can pay for all items together.
 
     The steps of the frontier are taken in the order of their value for money until the next one cannot be paid: at most
@@ -132,7 +132,7 @@ def by_budget(score: FloatArray, price: FloatArray, can: BoolArray, budget: floa
         )
     spent = float(steps.trade_off[n_steps - 1]) if n_steps else 0.0
     trade_off = np.inf if n_steps == len(steps.item) else spent
-    return Chosen(choices_at(steps, n_steps), f"within a budget of {money(budget)}", trade_off)
+    return PoolChoice(choices_at(steps, n_steps), f"within a budget of {money(budget)}", trade_off)
 
 
 def by_capacity(
@@ -144,7 +144,7 @@ def by_capacity(
     capacity: Capacity,
     expert_names: tuple[str, ...],
     budget: float | None = None,
-) -> Chosen:
+) -> PoolChoice:
     """Choose the largest sum of trade_off * score - price that no member's limit forbids.
 
     As many items as the limits allow are answered, whatever that costs; for the others nobody is left.
@@ -158,7 +158,7 @@ def by_capacity(
     fees = None if budget is None else np.nan_to_num(price)
     limits = Terms(capacity=capacity, budget=budget, fees=fees)
     batch = assign(gain, terms=limits, expert_names=expert_names)
-    return Chosen(np.asarray(batch.expert), f"{rule_of(trade_off)}, within the members' limits", trade_off)
+    return PoolChoice(np.asarray(batch.expert), f"{rule_of(trade_off)}, within the members' limits", trade_off)
 
 
 def by_product(

@@ -10,7 +10,7 @@ from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names, money, three_decimals
+from defero.core.wording import count_of, join_names, money
 from defero.pools.copies import score_interval
 from defero.pools.frontier import NOBODY
 
@@ -99,7 +99,8 @@ class PoolDecision(Tabular):
         rule = np.full(len(name), self.rule, dtype=object)
         if self.exception is not None:
             rule = np.where(self.exception[:most] == "", rule, self.exception[:most])
-        phrase: Any = name + " " + three_decimals(self.score[:most]) + prices + ": " + rule
+        scores = np.array([f"{one:.3f}" for one in self.score[:most].tolist()], dtype=object)
+        phrase: Any = name + " " + scores + prices + ": " + rule
         phrase[self.expert[:most] == NOBODY] = "nobody can be asked"
         reasons: list[str] = phrase.tolist()
         return reasons

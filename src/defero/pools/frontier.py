@@ -14,7 +14,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 NOBODY = -1
 
 
-class Steps(NamedTuple):
+class FrontierSteps(NamedTuple):
     """How each item's member changes as the trade-off grows.
 
     Attributes
@@ -34,7 +34,7 @@ class Steps(NamedTuple):
     trade_off: FloatArray
 
 
-def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> Steps:
+def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> FrontierSteps:
     """Return all steps of n items with J members.
 
     Parameters
@@ -69,14 +69,14 @@ def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> Step
         now = after
     if not moves_so_far:
         none = np.empty(0, dtype=np.int64)
-        return Steps(start, none, none, none, np.empty(0))
+        return FrontierSteps(start, none, none, none, np.empty(0))
     item, before, after = (np.concatenate([one[k] for one in moves_so_far]).astype(np.int64) for k in range(3))
     trade_off = np.concatenate([one[3] for one in moves_so_far])
     order = np.argsort(trade_off, kind="stable")
-    return Steps(start, item[order], before[order], after[order], trade_off[order])
+    return FrontierSteps(start, item[order], before[order], after[order], trade_off[order])
 
 
-def along(steps: Steps, values: FloatArray) -> FloatArray:
+def along(steps: FrontierSteps, values: FloatArray) -> FloatArray:
     """Return the mean over items of (n, J) values at each step of the frontier, (m + 1,); the first before any."""
     is_asked = steps.start != NOBODY
     n = max(int(is_asked.sum()), 1)
@@ -85,7 +85,7 @@ def along(steps: Steps, values: FloatArray) -> FloatArray:
     return np.concatenate([[first], first + np.cumsum(change)]) / n
 
 
-def choices_at(steps: Steps, n_steps: int) -> IntArray:
+def choices_at(steps: FrontierSteps, n_steps: int) -> IntArray:
     """Return who is asked about each item after so many steps, (n,)."""
     expert = steps.start.copy()
     # Steps of one item come in its own order: the last one counts.
@@ -93,7 +93,7 @@ def choices_at(steps: Steps, n_steps: int) -> IntArray:
     return expert
 
 
-def steps_within(steps: Steps, price: FloatArray, budget: float) -> int:
+def steps_within(steps: FrontierSteps, price: FloatArray, budget: float) -> int:
     """Return how many steps, the most valuable first, can be paid in total; -1 where not even the cheapest can."""
     asked_idx = np.flatnonzero(steps.start != NOBODY)
     spent = price[asked_idx, steps.start[asked_idx]].sum()

@@ -18,7 +18,16 @@ from defero.data.fingerprint import row_fingerprints
 from defero.data.model_folder import MANIFEST, files_of, fitted_of, read_folder, write_folder
 from defero.decide.terms import Capacity
 from defero.pools.cascade import CascadeStep, Marking, cascade_step, check_marks, heard_marks
-from defero.pools.choosing import Chosen, RouteRule, by_budget, by_capacity, by_floor, by_product, by_trade_off, rule_of
+from defero.pools.choosing import (
+    PoolChoice,
+    RouteRule,
+    by_budget,
+    by_capacity,
+    by_floor,
+    by_product,
+    by_trade_off,
+    rule_of,
+)
 from defero.pools.curve import PoolCurve, pool_curve
 from defero.pools.decision import PoolDecision
 from defero.pools.features import feature_matrix, input_columns
@@ -165,7 +174,7 @@ class PoolRouter(PoolParts):
         promised = self._promised(score, highest)
         return PoolDecision(expert, self.expert_names, promised, cost, rule_of(trade_off), trade_off)
 
-    def _decision(self, chosen: Chosen, score: FloatArray, price: FloatArray) -> PoolDecision:
+    def _decision(self, chosen: PoolChoice, score: FloatArray, price: FloatArray) -> PoolDecision:
         rows, nobody = np.arange(len(score)), chosen.expert == NOBODY
         own = score[rows, chosen.expert]
         promised = np.where(nobody, np.nan, self._promised(own, own >= score.max(axis=1)))

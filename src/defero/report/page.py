@@ -65,8 +65,6 @@ class Evidence:
     ----------
     expert_sd : J numbers
         Standard deviation of P(expert j is right), averaged over the cases; nan if unknown.
-    min_answers : int
-        Experts with fewer training answers are never asked alone.
     groups : {column: two tables}
         Recall, and load, by the values of columns.
     panels_void : str
@@ -74,7 +72,6 @@ class Evidence:
     """
 
     expert_sd: tuple[float, ...] = ()
-    min_answers: int = 0
     groups: Mapping[str, tuple[FigureTable, FigureTable]] = field(default_factory=dict)
     panels_void: str = ""
 
@@ -161,9 +158,6 @@ def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evi
     evidence = evidence or Evidence()
     nothing = nothing_deferred(record.coverage, n_experts=len(record.experts))
     experts = [record.experts[j] for j in tables.most_asked_first(record)]
-    few = {
-        one.name: n for one in record.experts if (n := one.training_answers) is not None and n < evidence.min_answers
-    }
     answered = [one for one in record.experts if one.alone.total >= FEW]
     return render(
         "team.html",
@@ -178,8 +172,7 @@ def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evi
         better=better_than_team(record.ways, record.ask),
         # By the lower end of the interval, and of those with enough answers: ten right of ten say little.
         best=max(answered, key=lambda one: one.alone.interval[0], default=None),
-        never_asked=[one.name for one in experts if not one.asked.total and one.name not in few],
-        few_answers=[f"{name} ({n})" for name, n in sorted(few.items(), key=lambda pair: pair[1])],
+        never_asked=[one.name for one in experts if not one.asked.total],
         few=FEW,
         calibration=tables.calibration(record, before=_errors_before(trial), expert_sd=evidence.expert_sd),
         shared=_shared_mistakes(record.shared_errors),
@@ -229,7 +222,7 @@ def _errors_before(trial: Trial) -> Any:
 def _shared_mistakes(errors: SharedErrors) -> dict[str, Any]:
     """Return who makes the same mistakes in sentences, and by which rule."""
     weaker = [
-        f"{' and '.join(one.names)} often make the same mistakes: together they count as about {one.voices:.1f} "
+        f"{' and '.join(one.experts)} often make the same mistakes: together they count as about {one.voices:.1f} "
         "experts."
         for one in errors.pairs
         if not any({one.first, one.second} <= set(group) for group in errors.groups)

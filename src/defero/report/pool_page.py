@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from defero.core.wording import money, signed_money
-from defero.judge.record.figures import Cell, Figure, FigureTable, count_figure
+from defero.judge.record.figures import Cell, Figure, FigureTable
 from defero.plotting.curves import PoolFrontierDisplay
 from defero.pools.copies import score_interval
 from defero.pools.record import PoolRecord
@@ -118,7 +118,7 @@ def _members(record: PoolRecord) -> FigureTable:
     rows: list[list[Cell]] = [
         [
             row["name"],
-            count_figure(row["items"]),
+            Figure.number(row["items"]),
             *map(_score, (row["promised"], row["kept"], row["quality"])),
             _price(row["cost"]),
         ]
@@ -141,7 +141,7 @@ def _kind(record: PoolRecord, column: str, values: Sequence[str]) -> FigureTable
         who = ", ".join(f"{members[j]} {100 * load[j] / counts[place]:.0f} %" for j in best)
         both = record.decision.score[chosen_mask], record.kept[chosen_mask]
         means = [_score(float(one.mean()) if len(one) else None) for one in both]
-        rows.append([str(names[place]), count_figure(int(counts[place])), who, *means])
+        rows.append([str(names[place]), Figure.number(int(counts[place])), who, *means])
     more = f" The {MOST_KINDS} most frequent of {len(names)}." if len(names) > MOST_KINDS else ""
     caption = f"Items by {column}, and the members that get most of them.{more}"
     return FigureTable([column, "items", "who", "promised", "kept"], rows, caption)
@@ -156,7 +156,7 @@ def _promises(record: PoolRecord) -> FigureTable:
     for part in (np.flatnonzero(place == one) for one in np.unique(place)):
         ends = f"{score[part].min():.3f} to {score[part].max():.3f}"
         kept = _score(*score_interval(scored[part]))
-        rows.append([ends, count_figure(len(part)), _score(float(score[part].mean())), kept])
+        rows.append([ends, Figure.number(len(part)), _score(float(score[part].mean())), kept])
     return FigureTable(
         ["expected score", "items", "promised", "kept"],
         rows,

@@ -62,7 +62,7 @@ class StepTaken(Fact):
     Attributes
     ----------
     label, p_right, answer_cost, expected_cost, reason
-        As in `defero.core.results.steps.Steps`: the answer by what is known now, and why it is given or not yet.
+        As in `defero.core.results.steps.NextSteps`: the answer by what is known now, and why it is given or not yet.
     model, policy : str, int
         Versions of the model and of the policy.
     shift : float

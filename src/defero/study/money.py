@@ -1,6 +1,5 @@
 """Terms whose fees or costs of errors stand in files, or in columns of the cases."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -15,7 +14,7 @@ from defero.core.wording import join_names
 from defero.data.tables.bad_rows import BadCell, bad_cell
 from defero.data.tables.cells import is_blank, no_such_column, number_of, numbers, text_of
 from defero.data.tables.read import TableSource
-from defero.decide.costs import class_places, in_class_order
+from defero.decide.costs import in_class_order
 from defero.decide.terms import TeamTerms, Terms, check_terms
 from defero.team import Team
 from defero.team.judge import terms_of
@@ -55,52 +54,36 @@ def matrix_of(matrix_or_file: Any, classes: Labels) -> FloatArray:
         column; the other columns are the decisions. They may stand in any order.
     classes : (K,)
     """
+    named, file = Argument("cost_matrix"), None
     if isinstance(matrix_or_file, str | PathLike):
-        named = Argument("cost_matrix", str(matrix_or_file))
-        source = TableSource.of(matrix_or_file)
-        first = source.columns()[0]
-        return _by_class(source.read(as_text=[first]).set_index(first), classes, named)
-    named = Argument("cost_matrix")
-    if isinstance(matrix_or_file, pd.DataFrame):
-        return _by_class(matrix_or_file, classes, named)
-    if isinstance(matrix_or_file, Mapping):
-        return matrix_of(in_class_order(matrix_or_file, classes), classes)
-    matrix = np.asarray(matrix_or_file, dtype=np.float64)
-    if matrix.shape != (len(classes),) * 2:
-        raise InputError(named, f": expected shape ({len(classes)}, {len(classes)}), got {matrix.shape}.")
-    names = [text_of(label) for label in classes.tolist()]
-    return _checked(pd.DataFrame(matrix, index=names, columns=names), named)
+        file, source = str(matrix_or_file), TableSource.of(matrix_or_file)
+        named, first = Argument("cost_matrix", file), source.columns()[0]
+        matrix_or_file = source.read(as_text=[first]).set_index(first)
+    cells = in_class_order(matrix_or_file, classes, file=file)
+    if np.shape(cells) != (len(classes),) * 2:
+        raise InputError(named, f": expected shape ({len(classes)}, {len(classes)}), got {np.shape(cells)}.")
+    return _checked(cells, [text_of(label) for label in classes.tolist()], named)
 
 
-def _by_class(frame: pd.DataFrame, classes: Labels, named: Argument) -> FloatArray:
-    """Put the rows and the columns of a matrix in the order of the classes."""
-    names = [text_of(label) for label in classes.tolist()]
-    frame = frame.rename(index=text_of, columns=text_of)
-    for labels, what in ((frame.index, "row"), (frame.columns, "column")):
-        class_places(list(map(str, labels)), names, what=what, named=named)
-    return _checked(frame.loc[names, names], named)
-
-
-def _checked(frame: pd.DataFrame, named: Argument) -> FloatArray:
+def _checked(cells: Any, names: list[str], named: Argument) -> FloatArray:
     """Return the numbers of a matrix, none negative and no right decision dearer than an error."""
-    matrix = np.zeros(frame.shape)
-    for k, truth in enumerate(frame.index):
-        for a, decision in enumerate(frame.columns):
-            cell = frame.iat[k, a]
+    matrix = np.zeros((len(names), len(names)))
+    for k, row in enumerate(cells):
+        for a, cell in enumerate(row):
             cost = None if is_blank(cell) else number_of(cell)
             if cost is None or not 0 <= cost < np.inf:
                 got = "a blank cell" if is_blank(cell) else repr(cell)
-                where = f"row {truth}, column {decision}"
+                where = f"row {names[k]}, column {names[a]}"
                 raise InputError(named, f": {where}: got {got}; a cost must be a number that is not negative.")
             matrix[k, a] = cost
     if not matrix.any():
         raise InputError(named, ": all costs are 0; some error must cost something.")
-    for k, truth in enumerate(frame.index):
+    for k, truth in enumerate(names):
         a = int(matrix[k].argmin())
         if matrix[k, a] < matrix[k, k]:
             raise InputError(
                 named,
-                f": row {truth}: the right decision costs {matrix[k, k]:g}, more than the error {frame.columns[a]} "
+                f": row {truth}: the right decision costs {matrix[k, k]:g}, more than the error {names[a]} "
                 f"({matrix[k, a]:g}); rows are the truth, columns the decision.",
             )
     return matrix
@@ -128,8 +111,10 @@ def on_cases(terms: TeamTerms, frame: pd.DataFrame, *, source: str, first_row: i
     if not terms.columns:
         return terms
     fees = np.tile(np.zeros(len(terms.expert_names)) if terms.fees is None else terms.fees, (len(frame), 1))
+    for bad in bad_fees(terms, frame, source=source, first_row=first_row):
+        raise TableError(f"{source}: {bad.sentence()}")
     for j, column in terms.columns.items():
-        fees[:, j] = _prices(frame, column, source=source, first_row=first_row)
+        fees[:, j] = _numbers(frame, column, source)[0]
     return replace(terms, fees=fees)
 
 
@@ -137,26 +122,16 @@ def bad_fees(terms: TeamTerms, frame: pd.DataFrame, *, source: str, first_row: i
     """Return all cells for which `on_cases` would raise."""
     bad = []
     for column in dict.fromkeys(terms.columns.values()):
-        if column not in frame.columns:
-            raise no_such_column(column, list(map(str, frame.columns)), source=source, role="the fees")
-        places = _numbers(frame[column])[1].tolist()
+        places = _numbers(frame, column, source)[1].tolist()
         bad += [bad_cell(frame, column, place, _NO_FEE, first_row=first_row) for place in places]
     return bad
 
 
-def _prices(frame: pd.DataFrame, column: str, *, source: str, first_row: int) -> FloatArray:
-    """Return a column of prices, (n,)."""
+def _numbers(frame: pd.DataFrame, column: str, source: str) -> tuple[FloatArray, IntArray]:
+    """Return a column of prices (n,), and the places of cells that are none."""
     if column not in frame.columns:
         raise no_such_column(column, list(map(str, frame.columns)), source=source, role="the fees")
-    prices, bad = _numbers(frame[column])
-    if bad.size:
-        raise TableError(f"{source}: {bad_cell(frame, column, int(bad[0]), _NO_FEE, first_row=first_row).sentence()}")
-    return prices
-
-
-def _numbers(column: "pd.Series[Any]") -> tuple[FloatArray, IntArray]:
-    """Return prices (n,), and the places of cells that are none."""
-    prices, wrong = numbers(column)
+    prices, wrong = numbers(frame[column])
     return prices, np.flatnonzero(wrong | ~((prices >= 0) & (prices < np.inf)))
 
 

@@ -4,8 +4,6 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pandas as pd
-
 from defero.core import ExpertTable
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
@@ -15,9 +13,12 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.read import Table
 from defero.decide.terms import Terms
 from defero.study.fitting.choices import ALPHA, TARGET
-from defero.study.judging.fresh_cases import fresh_cases, of_seen_groups, rows_are_checked, with_groups_of
+from defero.study.judging.fresh_cases import fresh_cases, rows_are_checked, with_groups_of
 from defero.study.team_cases import Reading, read_for_team
 from defero.team import Team
+
+MANY_RIGHT = 5
+"""So many answers without an error are told of."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,6 @@ class Newcomer:
         Cases of the table, how many of them the newcomer answered, and how many of those right.
     believed, population : (mean, sd)
         P(right) of the newcomer, and of somebody of whom nothing is known.
-    min_answers : int
-        With fewer answers nobody is asked alone.
     panels : "none", "dropped" or "new"
     rows_kept : bool
         Whether the team remembers which cases the newcomer answered, so that `evaluate` can leave them out.
@@ -50,7 +49,6 @@ class Newcomer:
     right: int
     believed: tuple[float, float]
     population: tuple[float, float]
-    min_answers: int
     panels: str
     rows_kept: bool = True
     notes: tuple[str, ...] = ()
@@ -64,7 +62,6 @@ class Newcomer:
             "right": self.right,
             "believed": dict(zip(("mean", "sd"), self.believed, strict=True)),
             "population": dict(zip(("mean", "sd"), self.population, strict=True)),
-            "asked_alone": self.answers >= self.min_answers,
             "panel_dropped": self.panels == "dropped",
             "new_panels": self.panels == "new",
             "used": self.answers,
@@ -72,60 +69,39 @@ class Newcomer:
             "notes": list(self.notes),
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row, named by the new expert."""
-        (mean, sd), (others_mean, others_sd) = self.believed, self.population
-        row = {
-            "rows": self.rows,
-            "answers": self.answers,
-            "right": self.right,
-            "p_right": mean,
-            "sd": sd,
-            "p_right_of_anybody": others_mean,
-            "sd_of_anybody": others_sd,
-            "panels": self.panels,
-        }
-        return pd.DataFrame([row], index=pd.Index([self.name], name="expert"))
-
     def summary(self) -> Message:
         """Return the same for a person."""
-        beside = f" joins {join_names(self.others, most=6)}" if self.others else " joins"
+        others = join_names(self.others, most=6) or "the model"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
-        gave = count_of(self.answers, "answer")
         here, anybody = (f"{mean:.2f} (standard deviation {sd:.2f})" for mean, sd in (self.believed, self.population))
         lines = [
-            f"{self.name}{beside}: {gave} to the {self.rows} cases of {self.table}{share}.",
+            f"{self.name} joins {others}: {count_of(self.answers, 'answer')} to the {self.rows} cases of {self.table}"
+            f"{share}.",
             f"Their mean P(right) on these cases: {here}. Without any answers it would be {anybody}.",
-            "They can be asked from now on."
-            if self.answers >= self.min_answers
-            else f"With fewer than {self.min_answers} answers they are not asked alone; add more to change that.",
-            *self._used(),
+            "They can be asked from now on.",
         ]
-        if self.panels == "new":
-            lines.append("The panels are new: their promise is for the team with the new expert.")
-        if self.panels != "dropped":
-            return Message("\n".join(lines))
-        lines.append(
-            "The panels are dropped: their promise was for the team without the new expert. For new panels pass "
-        )
-        return Message("\n".join(lines), Argument("panels"), " with other cases.")
-
-    def _used(self) -> list[str]:
-        """Say which cases cannot judge them, and warn of somebody who was never wrong."""
-        if not self.answers:
-            return []
-        cases, count = ("case", "counts") if self.answers == 1 else ("cases", "count")
-        used = (
-            f"{self.answers} {cases} that they answered {count} as used now: evaluate and report leave them out. "
-            f"Keep other answers of {self.name} for the test."
-        )
-        if not self.rows_kept:
-            used = (
-                f"Do not judge {self.name} by the {self.answers} {cases} that they answered: this model keeps no "
+        if self.answers and self.rows_kept:
+            lines.append(
+                f"The cases that they answered ({self.answers}) count as used now: evaluate and report leave them out. "
+                f"Keep other answers of {self.name} for the test."
+            )
+        elif self.answers:
+            lines.append(
+                f"Do not judge {self.name} by the cases that they answered ({self.answers}): this model keeps no "
                 "fingerprints of rows, so evaluate and report cannot leave them out."
             )
-        most = f"All their answers were right, so {self.name} may get most of the work: judge them on others first."
-        return [used, *([most] if self.right == self.answers >= self.min_answers else [])]
+        if self.right == self.answers >= MANY_RIGHT:
+            lines.append(
+                f"All their answers were right, so {self.name} may get most of the work: judge them on others first."
+            )
+        if self.panels == "new":
+            lines.append("The panels are new: their promise is for the team with the new expert.")
+        elif self.panels == "dropped":
+            lines.append(
+                "The panels are dropped: their promise was for the team without the new expert. For new panels pass "
+            )
+            return Message("\n".join(lines), Argument("panels"), " with other cases.")
+        return Message("\n".join(lines))
 
 
 def join_team(team: Team, name: str, cases: Cases) -> tuple[Team, list[str]]:
@@ -164,8 +140,7 @@ def with_new_panels(
     """
     as_before = Reading.of(table, label=reading.said.label, key=reading.said.key, images=reading.images)
     read = read_for_team(joined, as_before, model=model)
-    fresh = fresh_cases(read.team, read.cases, key=read.key_column, all_rows_new=all_rows_new)
-    unseen = fresh.rows & ~of_seen_groups(read.team, read.cases, all_rows_new=all_rows_new)
+    _, unseen = fresh_cases(read.team, read.cases, key=read.key_column, all_rows_new=all_rows_new)
     if not unseen.any():
         raise TableError(
             f"{read.cases.source}: the team has seen all {len(read.cases)} rows, and nothing can be promised on those; "
@@ -210,7 +185,6 @@ def describe_newcomer(before: Team, after: Team, name: str, cases: Cases, *, pan
         right=round(n_answers * float(table.expert_accuracy[0])) if n_answers else 0,
         believed=_last(after, table),
         population=_last(anybody, table),
-        min_answers=after.min_answers,
         panels=panels,
         rows_kept=after.rows_key is None,
         notes=(*cases.notes, *alike, *notes, *([] if majority is None else [majority])),

@@ -202,7 +202,7 @@ class CaseSift:
                 wrong = wrong[np.array([not is_missing_spelling(cell) for cell in cells])]
             if wrong.size:
                 where: dict[str, Any] = {"source": file.name, "first_row": self.bad.first_row}
-                self.answers += bad_answers(spelled, name, wrong, classes, what=what, **where)
+                self.answers += bad_answers(spelled[name], wrong, classes, what=what, **where)
                 why = f"is a {what} that is none of the classes" if what == "label" else NO_ANSWER
                 bad += [bad_cell(spelled, name, place, why, first_row=self.bad.first_row) for place in wrong.tolist()]
         return bad

@@ -18,11 +18,11 @@ from defero.study.fitting.choices import ALPHA, TARGET, FitChoices
 from defero.study.fitting.fit_team import fit_team
 from defero.study.fitting.notes import class_counts, sizes_sentence
 from defero.study.fitting.parts import check_cases, check_seed, check_test_share, checked_parts
-from defero.study.judging.evaluation import Evaluation, other_terms
-from defero.study.money import on_cases, terms_of_study, with_files
+from defero.study.judging.evaluation import Evaluation, judge_rows
+from defero.study.money import terms_of_study, with_files
 from defero.study.routing.by_file import FILE_OPTIONS, FolderRouting, route_folder
 from defero.study.team import TeamAtWork
-from defero.team import Team, try_out
+from defero.team import Team
 from defero.team.rows import Fingerprints
 
 if TYPE_CHECKING:
@@ -114,7 +114,6 @@ class Study(Preformatted, TeamAtWork):
         net: str = "auto",
         *,
         loss: str = "auto",
-        min_answers: int = 5,
         answer_weights: str | None = None,
         alpha: float = ALPHA,
         target: str = TARGET,
@@ -127,7 +126,7 @@ class Study(Preformatted, TeamAtWork):
 
         Parameters
         ----------
-        net, loss, min_answers, answer_weights
+        net, loss, answer_weights
             As in `DeferralClassifier`. "auto": what the docs advise.
         alpha : float
             How often a panel may break its promise.
@@ -148,7 +147,6 @@ class Study(Preformatted, TeamAtWork):
         choices = FitChoices(
             net=net,
             loss=loss,
-            min_answers=min_answers,
             answer_weights=answer_weights,
             alpha=alpha,
             target=target,
@@ -194,7 +192,8 @@ class Study(Preformatted, TeamAtWork):
             key, terms, ask, uncertainty, unusual, bad_rows and blank, as in `route`. Limits and answers so far are
             about all cases together: call `route` with them.
         """
-        for name in (*options, *check_terms(options.get("terms")).given()):
+        limits = [name for name in check_terms(options.get("terms")).given() if name in LIMITS]
+        for name in (*options, *limits):
             if name not in FILE_OPTIONS:
                 raise InputError(
                     ": several workers decide each file on its own; leave it out, or route the folder to one file.",
@@ -267,29 +266,15 @@ class Study(Preformatted, TeamAtWork):
                 f"{join_names(test.expert_names)}; pass a table with the answers of all.",
                 argument="table",
             )
-        rows = cases.frame.loc[test.features.index]
-        own = on_cases(terms_of_study(terms, team), rows, source=cases.source, first_row=cases.first_row)
-        return Evaluation(
+        return judge_rows(
+            team,
+            cases,
+            cases.frame.index.isin(test.features.index),
             model=self.name,
-            table=cases.source,
-            team=team,
-            cases=test,
             rows=len(test),
-            seen_by_fit=0,
-            of_seen_groups=0,
-            # Every stage replaces `seen`: a team that fit did not leave so may have used rows of the test part.
-            trial=try_out(
-                team,
-                test.features,
-                test.labels,
-                test.answers,
-                disjoint=team.seen is self._seen,
-                ask=ask,
-                terms=own,
-            ),
-            terms=own,
-            columns=rows,
+            ask=ask,
+            terms=terms_of_study(terms, team),
             random_state=random_state,
-            majority=cases.majority_sentence(),
-            notes=(*other_terms(team, own), *own.notes()),
+            # Every stage replaces `seen`: a team that fit did not leave so may have used rows of the test part.
+            disjoint=team.seen is self._seen,
         )

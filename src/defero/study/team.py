@@ -1,6 +1,6 @@
 """A fitted team at work: other cases are read, judged, reported and routed, and experts join."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -11,7 +11,6 @@ from defero.core.errors import InputError
 from defero.data.table_spec import SaidAgain
 from defero.data.tables.read import Table
 from defero.decide.terms import LIMITS, Terms, check_terms
-from defero.study.engines import named_engine
 from defero.study.judging.comparison import compare_teams, load_rival, within_limits
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.judging.fresh_cases import rows_are_checked
@@ -20,7 +19,7 @@ from defero.study.judging.page import check_page, write_page
 from defero.study.newcomer import Newcomer, describe_newcomer, join_team, with_new_panels
 from defero.study.routing.decisions import Routing
 from defero.study.routing.route import route_cases
-from defero.study.team_cases import Reading, TeamCases, as_written, read_for_team
+from defero.study.team_cases import ReadAgain, Reading, TeamCases, read_for_team
 from defero.team import Team
 from defero.team.roster import check_name
 
@@ -38,20 +37,7 @@ class TeamAtWork:
     team: Team | None
     name: str
 
-    def read(
-        self,
-        table: Table,
-        *,
-        newcomer: str | None = None,
-        answers: Table | None = None,
-        images: str | PathLike[str] | None = None,
-        bad_rows: str | None = None,
-        most_cases: int | None = None,
-        engine: str | None = None,
-        workers: int | None = None,
-        address: str | None = None,
-        **said: Unpack[SaidAgain],
-    ) -> TeamCases:
+    def read(self, table: Table, *, newcomer: str | None = None, **said: Unpack[ReadAgain]) -> TeamCases:
         """Read other cases for this team: whatever is not said here is as in the table of `fit`.
 
         Parameters
@@ -59,17 +45,17 @@ class TeamAtWork:
         table : path or DataFrame
         newcomer : str, optional
             Read the answers of this person alone, for `add_expert`; `answer` is then their column in a wide table.
-        answers, images
-            As in `read_cases`.
-        bad_rows, most_cases, engine, workers, address
-            As in `evaluate`.
         **said
-            label, item, annotator, answer, key, majority_label, format, control, rename, blank, as in `read_cases`.
+            label, answers, item, annotator, answer, key, majority_label, format, control, images, rename, blank : as in
+            `read_cases`.
+            bad_rows : "stop" or "skip", what to do where rows of the table cannot be used. "stop", the default: the
+            error names all of them. "skip": the good rows are read, and <table>.bad-rows.csv lists the others.
+            most_cases : of a table with more cases a random sample of so many is read, so that memory does not grow
+            with the file; 200,000 by default.
+            engine, workers, address : where the files of a folder of Parquet files are read, as in `route_folder`: the
+            cases are the same. By default one after the other in this process.
         """
-        where = named_engine(engine, workers=workers, address=address)
-        sifting: dict[str, Any] = {"bad_rows": bad_rows, "most_cases": most_cases, "engine": where}
-        reading = Reading.of(table, answers=answers, images=images, **sifting, **said)
-        return read_for_team(self._ready(), reading, model=self.name, newcomer=newcomer)
+        return read_for_team(self._ready(), Reading.of(table, **said), model=self.name, newcomer=newcomer)
 
     def evaluate(
         self,
@@ -80,12 +66,8 @@ class TeamAtWork:
         ask: str = "one",
         terms: Terms | None = None,
         by: Sequence[str] = (),
-        bad_rows: str | None = None,
-        most_cases: int | None = None,
-        engine: str | None = None,
-        workers: int | None = None,
-        address: str | None = None,
         random_state: int = 0,
+        **said: Unpack[ReadAgain],
     ) -> Evaluation:
         """Judge the team on cases that it has not seen.
 
@@ -107,17 +89,10 @@ class TeamAtWork:
             that fewest questions may be out of reach. Fees may be "@column" for a price for each case.
         by : names
             Up to five columns of the table: `groups` has load, accuracy and recall by their values.
-        bad_rows : "stop" or "skip", optional
-            What to do where rows of the table cannot be used. "stop", the default: the error names all of them.
-            "skip": the good rows are judged, and <table>.bad-rows.csv lists the others.
-        most_cases : int, optional
-            Of a table with more cases a random sample of so many is judged, so that memory does not grow with the
-            file; 200,000 by default.
-        engine, workers, address : optional
-            Where the files of a folder of Parquet files are read, as in `route_folder`: the figures are the same. By
-            default one after the other in this process.
         random_state : int
             Of the intervals that are drawn.
+        **said
+            How the table is read, as in `read`.
         """
         self._ready()
         check_terms(terms, unused=("available", "prices"))
@@ -126,20 +101,9 @@ class TeamAtWork:
                 raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
             judged = self._evaluate_test(ask=ask, terms=terms, random_state=random_state)
             return replace(judged, groups=group_tables(judged, by), limited=within_limits(judged))
-        where: dict[str, Any] = {"engine": engine, "workers": workers, "address": address}
-        read = (
-            table
-            if isinstance(table, TeamCases)
-            else self.read(table, bad_rows=bad_rows, most_cases=most_cases, **where)
-        )
-        judged = evaluate_cases(
-            read,
-            model=self.name,
-            all_rows_new=all_rows_new,
-            ask=ask,
-            terms=terms,
-            random_state=random_state,
-        )
+        read = table if isinstance(table, TeamCases) else self.read(table, **said)
+        how: dict[str, Any] = {"all_rows_new": all_rows_new, "ask": ask, "random_state": random_state}
+        judged = evaluate_cases(read, model=self.name, terms=terms, **how)
         notes = (*judged.notes, *rows_are_checked(read.team, all_rows_new=all_rows_new))
         judged = replace(judged, notes=notes, groups=group_tables(judged, by), limited=within_limits(judged))
         if not against:
@@ -158,9 +122,8 @@ class TeamAtWork:
         ask: str = "one",
         terms: Terms | None = None,
         by: Sequence[str] = (),
-        bad_rows: str | None = None,
-        most_cases: int | None = None,
         random_state: int = 0,
+        **said: Unpack[ReadAgain],
     ) -> Evaluation:
         """Judge the team as `evaluate` does, and write a page that needs no network.
 
@@ -168,29 +131,23 @@ class TeamAtWork:
         ----------
         out : path
             A name that ends in .html.
-        table, all_rows_new, ask, terms, by, bad_rows, most_cases, random_state
+        table, all_rows_new, ask, terms, by, random_state, **said
             As in `evaluate`, without limits; the page shows the groups of `by`.
         """
-        said = check_terms(terms, unused=LIMITS).given()
+        paid = check_terms(terms, unused=LIMITS).given()
         page, saved = Path(out), Path(self.name).is_dir()
         given = table.reading.given if isinstance(table, TeamCases) else (table,)
         check_page(page, model=Path(self.name) if saved else None, tables=given)
-        judged = self.evaluate(
-            table,
-            all_rows_new=all_rows_new,
-            ask=ask,
-            terms=terms,
-            by=by,
-            bad_rows=bad_rows,
-            most_cases=most_cases,
-            random_state=random_state,
-        )
+        how: dict[str, Any] = {"all_rows_new": all_rows_new, "ask": ask, "random_state": random_state}
+        judged = self.evaluate(table, terms=terms, by=by, **how, **said)
         study = f"Study.load({self.name!r})" if saved and isinstance(table, str | PathLike) else "study"
-        arguments = [repr(str(out)), *([] if table is None else [as_written(table)])]
-        arguments += [f"terms=Terms({_written(said)})"] if said else []
-        more = {"by": tuple(by) or None, "bad_rows": bad_rows, "most_cases": most_cases}
-        arguments += [_written({name: value}) for name, value in more.items() if value is not None]
-        write_page(judged, page, command=f"{study}.report({', '.join(arguments)})")
+        more: dict[str, Any] = {"by": tuple(by), **said}
+        words = [_written("table", one) for one in (str(out), table) if one is not None]
+        words += (
+            [f"terms=Terms({', '.join(f'{name}={_written(name, one)}' for name, one in paid.items())})"] if paid else []
+        )
+        words += [f"{name}={_written(name, value)}" for name, value in more.items() if value]
+        write_page(judged, page, command=f"{study}.report({', '.join(words)})")
         return judged
 
     def route(
@@ -334,9 +291,7 @@ class TeamAtWork:
         raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
 
 
-def _written(options: Mapping[str, Any]) -> str:
-    """Write options as they stand in a call; a table or an array by its name."""
-    return ", ".join(
-        f"{name}={value!r}" if isinstance(value, str | float | int | dict | list | tuple) else f"{name}={name}"
-        for name, value in options.items()
-    )
+def _written(name: str, value: Any) -> str:
+    """Write an argument as it stands in a call; a table or an array by its name."""
+    value = str(value) if isinstance(value, PathLike) else value
+    return repr(value) if isinstance(value, str | float | int | dict | list | tuple) else name

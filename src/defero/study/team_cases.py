@@ -1,11 +1,14 @@
 """Cases read for a team: as its own table was read, where nothing else is said."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from defero.core import ExpertTable
+from defero.core.answers import MISSING, Answers
 from defero.core.errors import Argument, InputError
 from defero.core.wording import join_names
 from defero.data.case_reader import cases_in
@@ -13,13 +16,25 @@ from defero.data.cases import CaseFile, Cases
 from defero.data.exports.export import TABLE, format_of, takes_control
 from defero.data.read_cases import checked_spec
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.table_spec import TableSpec
+from defero.data.table_spec import SaidAgain, TableSpec
 from defero.data.tables.bad_rows import STOP, BadRows, are_skipped
 from defero.data.tables.cells import BlankCells
 from defero.data.tables.read import Table, TableSource
-from defero.study.engines import Engine
+from defero.study.engines import Engine, named_engine
 from defero.study.sifting import MOST_CASES, CaseSift
 from defero.team import Team
+
+
+class ReadAgain(SaidAgain, total=False):
+    """What may be said of the reading of another table of a team."""
+
+    answers: Table | None
+    images: str | PathLike[str] | None
+    bad_rows: str | None
+    most_cases: int | None
+    engine: str | None
+    workers: int | None
+    address: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +55,21 @@ class Reading:
         cls,
         table: Table,
         *,
+        inside: Path | None = None,
         answers: Table | None = None,
         images: str | PathLike[str] | None = None,
-        inside: Path | None = None,
         bad_rows: str | None = None,
         most_cases: int | None = None,
-        engine: Engine | None = None,
+        engine: str | None = None,
+        workers: int | None = None,
+        address: str | None = None,
         **said: Any,
     ) -> "Reading":
         """Take what somebody passed; `said` are the words of `SaidAgain`, `inside` is that of `TableSource`."""
         log = None if answers is None else TableSource.of(answers, name="answers")
         source, spec = TableSource.of(table, inside=inside), checked_spec(**said, log=log is not None)
-        return cls(source, spec, log, images, bad_rows, most_cases, engine)
+        where = named_engine(engine, workers=workers, address=address)
+        return cls(source, spec, log, images, bad_rows, most_cases, where)
 
     @property
     def given(self) -> tuple[Table, Table | None]:
@@ -122,7 +140,8 @@ def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | N
     team = with_folder(team, reading)
     spec = reading.spec(team).but(**reading.log_columns(team))
     if reading.engine is not None:
-        _check_folder(reading)
+        path = reading.source.path
+        check_shared(reading.source.name, is_folder=path is not None and path.is_dir() and reading.answers is None)
     if team.recipe is None:
         method = "score" if newcomer is None else "add_expert"
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its {method} in Python.")
@@ -154,12 +173,11 @@ def _sift(team: Team, reading: Reading, file: CaseFile) -> CaseSift | None:
     return None
 
 
-def _check_folder(reading: Reading) -> None:
+def check_shared(source: object, *, is_folder: bool) -> None:
     """Raise unless several workers can share what is read: the files of a folder."""
-    path = reading.source.path
-    if path is None or not path.is_dir() or reading.answers is not None:
+    if not is_folder:
         raise InputError(
-            f"{reading.source.name}: several workers share the files of a folder, and this is none; leave out ",
+            f"{source}: several workers share the files of a folder, and this is none; leave out ",
             Argument("engine"),
             " and ",
             Argument("workers"),
@@ -244,27 +262,11 @@ def _with_silent(cases: Cases, team: Team, silent: tuple[str, ...]) -> Cases:
     """Let experts who have no column stand in the table as people who were asked nothing, and say so."""
     if not silent:
         return cases
-    table, names = cases.table, list(team.expert_names)
-    answers = table.answers.reindex(columns=names).astype(object)
+    table, names = cases.table, team.expert_names
+    codes = np.full((len(table), len(names)), MISSING)
+    codes[:, [names.index(name) for name in table.expert_names]] = table.answer_idx
+    answers = Answers.from_cells(codes, classes=table.classes, expert_names=names)
     whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, expert_names=names)
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."
     return replace(cases, table=whole, remarks=(*cases.remarks, remark))
-
-
-def as_written(table: Table | TeamCases) -> str:
-    """Return a table as an argument in Python.
-
-    >>> import pandas as pd
-    >>> as_written("cases.csv"), as_written(pd.DataFrame())
-    ("'cases.csv'", 'table')
-    """
-    if not isinstance(table, TeamCases):
-        return repr(str(table)) if isinstance(table, str | PathLike) else "table"
-    reading = table.reading
-    said = {one.name: getattr(reading.said, one.name) for one in fields(TableSpec) if one.name != "log"}
-    more = {name: getattr(reading, name) for name in ("images", "bad_rows", "most_cases", "engine")}
-    words = [] if reading.answers is None else [f"answers={as_written(reading.answers.given)}"]
-    words += [f"{name}={value!r}" for name, value in (said | more).items() if value]
-    read = ", ".join([as_written(reading.source.given), *words])
-    return f"study.read({read})" if words else as_written(reading.source.given)

@@ -10,7 +10,7 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
 from defero.core.law import Evidence, Law, evidence_of
-from defero.core.results import Assignment, InTurn, Steps
+from defero.core.results import Assignment, InTurn, NextSteps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import ask_in_turn, next_gains, next_step
 from defero.decide.assigning.assign import assign
@@ -62,7 +62,7 @@ def gains_of(team: "Team", features: Any, scores: Scores, terms: TeamTerms) -> G
     if not isinstance(team.rule, MostLikelyRight):
         raise InputError(f"a team with the rule {team.rule.kind!r} compares no costs: fit a team that does.")
     check_probabilities(scores)
-    can, fee = terms.can_ask(len(scores)) & team.proven, terms.paid(len(scores))
+    can, fee = terms.can_ask(len(scores)), terms.paid(len(scores))
 
     def of_part(rows: slice, part: Scores, right: FloatArray | None) -> Gains:
         label_idx, now = model_answer(part, terms)
@@ -162,7 +162,7 @@ def settle_in_turn(team: "Team", features: Any, scores: Scores, answer_idx: IntA
 
     Nobody is asked where asking did not pay on held-out cases.
     """
-    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & team.proven & asks_in_turn(team))
+    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & asks_in_turn(team))
     return by_pieces(
         team,
         features,
@@ -184,11 +184,11 @@ def asks_in_turn(team: "Team") -> bool:
     return team.selection is None or team.selection.asks_several
 
 
-def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> Steps:
+def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> NextSteps:
     """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
     check_probabilities(scores)
     stopped = not asks_in_turn(team)
-    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & team.proven & (not stopped))
+    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & (not stopped))
     steps = by_pieces(
         team,
         features,
@@ -210,7 +210,7 @@ def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArr
 def next_gains_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> Gains:
     """Return what each next question saves against answering now, given answers so far (n, J) as class numbers."""
     check_probabilities(scores)
-    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & team.proven)
+    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)))
     gains = by_pieces(
         team,
         features,

@@ -92,7 +92,6 @@ def decide_scored(
         model_value=model_value,
         best_expert=best,
         best_value=model_value + gain / terms.unit,
-        withheld=np.full(len(scores), MODEL),
         p_right=p_right,
         unusual=marks,
         unit=terms.unit,
@@ -110,7 +109,6 @@ def _compare(team: "Team", scores: Scores, terms: TeamTerms, *, unusual: Labels 
         expert_names=team.expert_names,
         fees=terms.fees_in_errors,
         available=terms.available,
-        proven=team.proven,
         chosen_log_odds=log_odds,
         must_ask=unusual != "" if ask_unusual and unusual is not None else None,
     )
@@ -154,7 +152,7 @@ def sets_of(
     team: "Team", scores: Scores, terms: TeamTerms, *, fill_empty: bool = True, strata: ArrayLike | None = None
 ) -> ExpertSets:
     """Return whom to ask for each item, should it be deferred; see `Team.predict_set`."""
-    return the_panel(team).sets(scores, terms, proven=team.proven, fill_empty=fill_empty, strata=strata)
+    return the_panel(team).sets(scores, terms, fill_empty=fill_empty, strata=strata)
 
 
 def answer(

@@ -157,8 +157,8 @@ def _best_expert(team: "Team", held: Held) -> Answer:
     The order is that of the predicted probabilities: the labels of these cases are not looked at.
     """
     scores = held.scores
-    order = np.where(team.proven, scores.expert_proba.mean(axis=0) if len(scores) else 0.0, -1.0)
-    best, _ = best_expert(np.where(held.present & team.proven, order, -np.inf))
+    order = scores.expert_proba.mean(axis=0) if len(scores) else np.zeros(scores.n_experts)
+    best, _ = best_expert(np.where(held.present, order, -np.inf))
     rows = np.flatnonzero(best != MODEL)
     label_idx, promised = scores.class_idx.copy(), scores.model_proba.copy()
     label_idx[rows] = held.answer_idx[rows, best[rows]]
@@ -208,7 +208,6 @@ def record_of(team: "Team", trial: Trial, *, random_state: int = 0) -> TeamRecor
         trial,
         training_answers=team.answer_counts.tolist() if learned else None,
         panel_cases=None if team.panel is None else sum(team.panel.predictor.n_rows_.values()),
-        min_answers=team.min_answers,
         rng=np.random.default_rng(random_state),
     )
 
@@ -288,7 +287,7 @@ def _try_panel(team: "Team", panel: Panel, held: Held, *, strata: ArrayLike | No
         sets=sets,
         deferred=decision.deferred,
         team_label_idx=encode_labels(vote.label, team.classes),
-        eligible=team.proven if held.terms.available is None else team.proven & held.terms.available,
+        eligible=held.terms.can_ask(1)[0],
         promise=panel.promise(),
         target=panel.predictor.target,
         alpha=panel.predictor.alpha,

@@ -60,12 +60,11 @@ class Panel:
         alpha: float,
         target: str,
         terms: TeamTerms,
-        proven: BoolArray,
         strata: ArrayLike | None,
     ) -> "Panel":
         """Calibrate on the deferred ones of n items.
 
-        The promise is about the experts who can be on a panel: those who are there and have proven themselves.
+        The promise is about the experts who can be on a panel: those who are there.
         """
         if scores.link == "weight":
             raise InputError("a mixture of experts' weights are no probabilities: it cannot be conformalized.")
@@ -74,7 +73,7 @@ class Panel:
                 raise InputError("must have one entry per expert (J,) here: the promise is for those.", argument=name)
         named = None if strata is None else np.array(stratum_names(strata, n_items=len(scores)), dtype=object)
         present = None if terms.available is None else tuple(terms.available.tolist())
-        eligible = proven if present is None else proven & np.array(present)
+        eligible = np.ones(scores.n_experts, dtype=np.bool_) if present is None else np.array(present)
         correct, observed = answer_idx == label_idx[:, None], (answer_idx != MISSING) & eligible
         predictor = ExpertSetPredictor(target=target, alpha=alpha).fit(
             scores.expert_proba[deferred],
@@ -144,13 +143,12 @@ class Panel:
         scores: Scores,
         terms: TeamTerms,
         *,
-        proven: BoolArray,
         fill_empty: bool,
         strata: ArrayLike | None,
     ) -> ExpertSets:
         """Return whom to ask for each item; warns where the promise does not hold.
 
-        Experts who have not proven themselves are on no panel. With `fill_empty`, an empty set gets the best expert
+        With `fill_empty`, an empty set gets the best expert
         who can be asked, fees counted.
         """
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
@@ -172,13 +170,13 @@ class Panel:
             scores.expert_proba,
             strata=strata,
             fill_empty=False,
-            available=can & can_then & proven,
+            available=can & can_then,
             expert_names=expert_names,
         )
         if not fill_empty:
             return raw
         empty = np.flatnonzero(~raw.mask.any(axis=1))
-        value = np.where(can[empty] & proven, scores.expert_value[empty] - fee[empty], -np.inf)
+        value = np.where(can[empty], scores.expert_value[empty] - fee[empty], -np.inf)
         best, _ = best_expert(value)
         some = best != MODEL
         mask, filled = raw.mask.copy(), np.zeros(len(raw), dtype=np.bool_)

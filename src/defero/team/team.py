@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
+from defero.core.checks.arrays import FloatArray, IntArray, names
 from defero.core.codec import Count, Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.law import Law
-from defero.core.results import Answer, Assignment, Decision, ExpertSets, Steps
+from defero.core.results import Answer, Assignment, Decision, ExpertSets, NextSteps
 from defero.core.scores import Scores
 from defero.core.wording import count_of, join_names
 from defero.data.recipes.pictures import PictureRecipe
@@ -63,8 +63,6 @@ class Team(Preformatted):
         How many answers of each expert were learned from.
     rule : Rule
         How scores become a decision.
-    min_answers : int
-        An expert with fewer answers than this is not asked alone.
     recipe : FeatureRecipe or PictureRecipe, optional
         Turns a table's columns into numbers or pictures; None for models of plain arrays.
     n_features : int, optional
@@ -98,7 +96,6 @@ class Team(Preformatted):
     expert_names: tuple[str, ...]
     answer_counts: Annotated[IntArray, Within(0)]
     rule: Annotated[Rule, RULES] = field(default_factory=MostLikelyRight)
-    min_answers: Annotated[int, Within(0)] = 1
     recipe: FeatureRecipe | PictureRecipe | None = None
     n_features: Count | None = None
     usual: UsualRanges | None = None
@@ -116,11 +113,6 @@ class Team(Preformatted):
         self.expert_names = names("expert_names", self.expert_names, count=len(self.answer_counts))
         if self.item_shape is not None and math.prod(self.item_shape) > MOST_PIXELS:
             raise InputError(f"must be at most {MOST_PIXELS:,} numbers, got {self.item_shape}.", argument="item_shape")
-
-    @property
-    def proven(self) -> BoolArray:
-        """(J,): who has given enough answers to be asked."""
-        return self.answer_counts >= self.min_answers
 
     def describe(self) -> list[str]:
         """Return what the team is, in at most seven lines."""
@@ -252,7 +244,7 @@ class Team(Preformatted):
         """
         return deciding.decide(self, X, self._checked(terms), unusual=unusual)
 
-    def next_step(self, X: Any = None, *, answers: object = None, terms: Terms | None = None) -> Steps:
+    def next_step(self, X: Any = None, *, answers: object = None, terms: Terms | None = None) -> NextSteps:
         """Say for each case whom to ask next, or what to answer now.
 
         Ask, add the answers, and call it again, until every case is answered. Recorded answers that are asked for in
@@ -269,7 +261,7 @@ class Team(Preformatted):
 
         Returns
         -------
-        Steps
+        NextSteps
             `p_right` is how often such labels were right on held-out cases, where that is known.
 
         Examples
@@ -377,10 +369,10 @@ class Team(Preformatted):
         answers : (n, J)
             What the experts answered; missing where they were not asked.
         vote : "bayes", "weighted", "majority", "sequential" or "expert", optional
-            How a panel's answers are put together: "bayes" and "sequential" by the law of answers. "sequential" asks one expert after the
-            other, as long as a question is expected to be worth its fee (0.01 of an error where no fees are given),
-            and "expert" one alone; both need no panel. "bayes" by default once there is a useful panel, else
-            "expert".
+            How a panel's answers are put together: "bayes" and "sequential" by the law of answers. "sequential" asks
+            one expert after the other, as long as a question is expected to be worth its fee (0.01 of an error where no
+            fees are given), "expert" one alone; both need no panel. "bayes" by default once there is a useful panel,
+            else "expert".
         terms, strata
             As in `decide` and `predict_set`.
         """
@@ -506,7 +498,6 @@ class Team(Preformatted):
             alpha=alpha,
             target=target,
             terms=own,
-            proven=self.proven,
             strata=strata,
         )
         useless = panel.useless_sentence()
@@ -519,8 +510,8 @@ class Team(Preformatted):
     def add_expert(self, name: str, X: Any, y: ArrayLike | None, answers: object) -> Self:
         """Add an expert at the end from a few answers, shrunk toward the average expert; drops an earlier panel.
 
-        Their head is learned from these rows alone; with few of them it is little but the average expert's. A newcomer
-        with fewer than `min_answers` answers is not asked alone. The rows count as used: no later stage takes them.
+        Their skill is learned from these rows alone; with few of them it is little but the average expert's. The rows
+        count as used: no later stage takes them.
         Rows of `calibrate` may be used, if it is not run again on them.
 
         Parameters

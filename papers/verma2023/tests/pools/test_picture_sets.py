@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from defero import InputError
-from defero.datasets import find_dataset, load_dataset
+from defero.datasets import DATASETS, load_dataset
 from defero_verma2023.pools.picture_sets import HAM10000_CLASSES, galaxyzoo, ham10000, ham10000_metadata
 
 needs_data = pytest.mark.skipif(not os.environ.get("DEFERO_DATA"), reason="DEFERO_DATA names no folder with the data")
@@ -131,5 +131,5 @@ def test_two_thousand_galaxies():
 
 def test_both_are_data_sets_of_defero():
     for name, load in [("ham10000", ham10000), ("galaxyzoo", galaxyzoo)]:
-        assert find_dataset(name).loader is load
-        assert find_dataset(name).loader_name == f"defero_verma2023.pools.picture_sets.{name}"
+        assert DATASETS.find(name).loader is load
+        assert DATASETS.find(name).loader_name == f"defero_verma2023.pools.picture_sets.{name}"

@@ -8,7 +8,7 @@ import pytest
 from stored_cases import stored_folder
 
 from defero import InputError
-from defero.datasets import find_dataset, load_dataset
+from defero.datasets import DATASETS, load_dataset
 from defero_verma2023.stored.outputs import list_runs, outputs_folder, read_run
 
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_read_is_named(folder):
 
 
 def test_the_package_registers_its_data_set():
-    assert find_dataset("verma2023-outputs").tree == "verma2023_outputs"
+    assert DATASETS.find("verma2023-outputs").tree == "verma2023_outputs"
 
 
 def test_the_stored_outputs_are_whole():

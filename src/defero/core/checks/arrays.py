@@ -53,6 +53,18 @@ def check_shape(name: str, array: ArrayLike, shape: tuple[int | str, ...], *, li
         raise InputError(f"must have shape {wanted}, got {actual}.", argument=name)
 
 
+def set_columns(value: object, *names: str, like: str, dtype: Any = None) -> None:
+    """Set fields of a frozen dataclass to read-only arrays, each with one entry for each item of the field `like`.
+
+    A field that is None stays so.
+    """
+    for name in names:
+        if getattr(value, name) is not None:
+            array = np.asarray(getattr(value, name), dtype=dtype)
+            check_shape(name, array, (len(getattr(value, like)),), like=f" like {like}")
+            object.__setattr__(value, name, frozen(array))
+
+
 def refuse_text(name: str, value: Any) -> None:
     """Raise where a cell of an array (n, d) holds a text that is not a number; features X may be a DataFrame instead.
 

@@ -14,34 +14,34 @@ from defero.core.checks.arrays import (
     probabilities,
 )
 from defero.core.errors import InputError
-from defero.core.labels import MISSING, Labels, as_column, is_missing
+from defero.core.labels import MISSING, Labels, as_column, is_missing, missing_cells
 from defero.core.results import MODEL, Decision
 
 Stratum = str | bool | int | float | None
 """Name of a stratum: text or a number. None without strata."""
 
 
-def answer_numbers(answers: ArrayLike, *, n_classes: int) -> IntArray:
-    """Return answers as class numbers (n, J), -1 where missing.
+def answer_numbers(answers: ArrayLike, *, n_classes: int | None = None, name: str = "answers") -> IntArray:
+    """Return answers as class numbers (n, J), -1 where missing; by default of any number of classes.
 
     >>> answer_numbers([[0, -1]], n_classes=2).tolist()
     [[0, -1]]
     """
     array = np.asarray(answers)
-    check_shape("answers", array, ("n", "J"), like=", one column per expert")
+    check_shape(name, array, ("n", "J"), like=", one column per expert")
     if array.size and array.dtype.kind not in "iu":
         raise InputError(
             f"must be class numbers, -1 where missing, got dtype {array.dtype}; "
             "encode labels first (ExpertTable.answer_idx).",
-            argument="answers",
+            argument=name,
         )
-    wrong = np.argwhere((array < MISSING) | (array >= n_classes))
+    wrong = np.argwhere((array < MISSING) | (array >= (np.inf if n_classes is None else n_classes)))
     if wrong.size:
         row, column = wrong[0]
         raise InputError(
-            f"must be class numbers 0..{n_classes - 1}, or -1 where missing, "
+            f"must be class numbers 0..{'' if n_classes is None else n_classes - 1}, or -1 where missing, "
             f"got {array[row, column]} at row {row}, column {column}.",
-            argument="answers",
+            argument=name,
         )
     return array.astype(np.int64)
 
@@ -146,19 +146,6 @@ def asked_answers(chosen: IntArray, columns: Labels) -> tuple[IntArray, Labels]:
             argument="answers",
         )
     return deferred, chosen_answers
-
-
-def missing_cells(array: Labels) -> BoolArray:
-    """Return where no answer is recorded, (n,): -1 in integer arrays, NaN in floats, None and the like in objects.
-
-    >>> missing_cells(np.array([0, -1])).tolist(), missing_cells(np.array(["a", None], dtype=object)).tolist()
-    ([False, True], [False, True])
-    """
-    if array.dtype.kind == "O":
-        return np.array([is_missing(value) for value in array.tolist()], dtype=np.bool_)
-    if array.dtype.kind == "i":
-        return np.asarray(array == MISSING)
-    return np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=np.bool_)
 
 
 def check_same_form(name: str, values: Labels, other_name: str, others: Labels) -> None:

@@ -1,16 +1,16 @@
 """Who answers each item, the model or one expert, and why: case by case, and in a batch under limits."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names, set_columns
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names, named_decimals, three_decimals
+from defero.core.wording import count_of, join_names
 
 MODEL = -1
 MUCH = 10
@@ -66,9 +66,6 @@ class Decision(Deciders):
         The best expert who can be asked, -1 if there is none.
     best_value : (n,)
         P(that expert is right) minus the fee; -inf if there is none.
-    withheld : (n,) int
-        An expert with a higher value than the decider, but with too few answers to be asked alone; -1 if there is
-        none.
     p_right : (n,), optional
         P(the decider is right), calibrated for the one who is chosen; None where the scores alone say it.
     unusual : (n,) texts
@@ -86,7 +83,6 @@ class Decision(Deciders):
     model_value: FloatArray
     best_expert: IntArray
     best_value: FloatArray
-    withheld: IntArray
     p_right: FloatArray | None = None
     unusual: Labels = field(default_factory=lambda: np.zeros(0, dtype=object))
     why_not: str = ""
@@ -95,27 +91,17 @@ class Decision(Deciders):
     def __post_init__(self) -> None:
         n_experts = len(self.expert_names)
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=n_experts))
-        for name in ("expert", "best_expert", "withheld"):
+        for name in ("expert", "best_expert"):
             array = np.asarray(getattr(self, name))
             whole = array.dtype.kind in "iu" or array.size == 0
             if array.ndim != 1 or not whole or (array.size and (array.min() < MODEL or array.max() >= n_experts)):
                 raise InputError(f"must be (n,) whole numbers from -1 (the model) to {n_experts - 1}.", argument=name)
-            if len(array) != len(self.expert):
-                raise InputError(f"must have {len(self.expert)} items like expert, got {len(array)}.", argument=name)
-            object.__setattr__(self, name, frozen(array.astype(np.int64, copy=False)))
-        for name in ("expected_cost", "model_value", "best_value", *(["p_right"] * (self.p_right is not None))):
-            array = np.asarray(getattr(self, name), dtype=np.float64)
-            if array.shape != self.expert.shape:
-                raise InputError(f"must have shape {self.expert.shape} like expert, got {array.shape}.", argument=name)
-            object.__setattr__(self, name, frozen(array))
-        unusual = np.asarray(self.unusual, dtype=object)
-        if unusual.size == 0:
-            unusual = np.full(len(self.expert), "", dtype=object)
-        if unusual.shape != self.expert.shape:
-            raise InputError(
-                f"must have shape {self.expert.shape} like expert, got {unusual.shape}.", argument="unusual"
-            )
-        object.__setattr__(self, "unusual", frozen(unusual))
+        set_columns(self, "expert", "best_expert", like="expert", dtype=np.int64)
+        costs = ("expected_cost", "model_value", "best_value", "p_right")
+        set_columns(self, *costs, like="expert", dtype=np.float64)
+        if np.size(self.unusual) == 0:
+            object.__setattr__(self, "unusual", np.full(len(self.expert), "", dtype=object))
+        set_columns(self, "unusual", like="expert", dtype=object)
 
     def headline(self) -> str:
         """Return how many items the model and each expert get."""
@@ -138,56 +124,37 @@ class Decision(Deciders):
         return float(np.mean(~self.deferred)) if len(self) else float("nan")
 
     def phrases(self, most: int | None = None) -> Labels:
-        """Return the `reason` of the first items as an array, (n,), a whole column at a time."""
-        who = np.array([*self.expert_names, "model"], dtype=object)
-        best, asked, withheld = self.best_expert[:most], self.expert[:most], self.withheld[:most]
-        model_value, best_value = self.model_value[:most], self.best_value[:most]
-        at_least = (asked == best) & (best_value >= model_value)
-        more = ~at_least & (asked == MODEL) & (model_value > best_value)
-        phrase = np.full(len(best), "no expert available", dtype=object)
-
-        def model(rows: IntArray, after: str = "") -> Any:
-            if self.unit is not None:
-                return "model " + self._cost(model_value[rows]) + after
-            return named_decimals(("model ",), np.zeros(len(rows), dtype=np.int64), model_value[rows], after=after)
-
-        def expert(rows: IntArray, after: str = "") -> Any:
-            if self.unit is not None:
-                return who[best[rows]] + " " + self._cost(best_value[rows]) + after
-            return named_decimals([f"{name} " for name in self.expert_names], best[rows], best_value[rows], after=after)
-
-        def ask(rows: IntArray) -> Any:
-            own, theirs = self._cost(model_value[rows]), self._cost(best_value[rows])
-            return "ask " + who[best[rows]] + ": " + theirs + " expected, " + own + " by the model"
-
-        def stay(rows: IntArray) -> Any:
-            own, theirs = self._cost(model_value[rows]), self._cost(best_value[rows])
-            return "model: " + own + " expected, " + theirs + " by " + who[best[rows]]
-
-        known = best != MODEL
-        rows = np.flatnonzero(at_least & known)
-        phrase[rows] = ask(rows) if self.unit is not None else expert(rows, after=" >= ") + model(rows)
-        rows = np.flatnonzero(more & known)
-        phrase[rows] = stay(rows) if self.unit is not None else model(rows, after=" > ") + expert(rows)
-        unusual = self.unusual[:most]
-        marked = unusual != ""
-        # Baselines do not decide by these numbers.
-        odd = np.flatnonzero(~at_least & ~more & known)
+        """Return the `reason` of the first items as an array, (n,)."""
+        who, in_money = [*self.expert_names, "model"], self.unit is not None
         rule = f": {self.why_not}, with " if self.why_not else " by rule, with "
-        rule += "" if self.unit is None else "expected costs "
-        phrase[odd] = who[asked[odd]] + rule + model(odd) + " and best expert " + expert(odd)
-        forced = odd[(asked[odd] == best[odd]) & marked[odd]]
-        phrase[forced] = ask(forced) if self.unit is not None else expert(forced, after=", though ") + model(forced)
-        if marked.any():
-            phrase[marked] += "; unusual: " + unusual[marked]
-        unproven = np.flatnonzero(withheld != MODEL)
-        phrase[unproven] += "; insufficient evidence on " + who[withheld[unproven]]
-        return phrase
+        rule += "expected costs " if in_money else ""
+        model_value, best_value = self.model_value[:most], self.best_value[:most]
+        columns = (self.expert, self.best_expert, best_value >= model_value, self.unusual)
+        rows = zip(*(one[:most].tolist() for one in columns), strict=True)
+        phrases = []
+        for row, own, theirs in zip(rows, self._written(model_value), self._written(best_value), strict=True):
+            asked, best, is_better, unusual = row
+            if best == MODEL:
+                phrase = "no expert available"
+            elif asked == best and is_better and not in_money:
+                phrase = f"{who[best]} {theirs} >= model {own}"
+            elif asked == best and (is_better or (unusual and in_money)):
+                phrase = f"ask {who[best]}: {theirs} expected, {own} by the model"
+            elif asked == MODEL and not is_better:
+                by_model = f"model: {own} expected, {theirs} by {who[best]}"
+                phrase = by_model if in_money else f"model {own} > {who[best]} {theirs}"
+            elif asked == best and unusual:
+                phrase = f"{who[best]} {theirs}, though model {own}"
+            else:  # baselines do not decide by these numbers
+                phrase = f"{who[asked]}{rule}model {own} and best expert {who[best]} {theirs}"
+            phrases.append(f"{phrase}; unusual: {unusual}" if unusual else phrase)
+        return np.array(phrases, dtype=object)
 
-    def _cost(self, values: FloatArray) -> NDArray[np.object_]:
-        """Write values, 1 minus the expected cost in errors, (n,), as expected costs in the unit of money."""
-        assert self.unit is not None
-        return three_decimals(self.unit * (1 - values), decimals=2 if self.unit >= MUCH else 3)
+    def _written(self, values: FloatArray) -> Iterator[str]:
+        """Write values, or, in the unit of money, the expected costs that they stand for."""
+        if self.unit is None:
+            return map("{:.3f}".format, values.tolist())
+        return map(f"{{:.{2 if self.unit >= MUCH else 3}f}}".format, (self.unit * (1 - values)).tolist())
 
 
 _NO_PRICE = 1e-9
@@ -247,14 +214,9 @@ class Assignment(Deciders):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.prices)))
-        optional = [name for name in ("label", "limit") if getattr(self, name) is not None]
-        for name in ("answer_cost", "expected_cost", *optional):
-            array = np.asarray(getattr(self, name))
-            if array.shape != np.shape(self.expert):
-                raise InputError(f"must have {len(self.expert)} items like expert, got {array.shape}.", argument=name)
-            object.__setattr__(self, name, frozen(array))
-        object.__setattr__(self, "expert", frozen(np.asarray(self.expert, dtype=np.int64)))
-        object.__setattr__(self, "prices", frozen(np.asarray(self.prices, dtype=np.float64)))
+        set_columns(self, "answer_cost", "expected_cost", "label", "limit", like="expert")
+        set_columns(self, "expert", like="expert", dtype=np.int64)
+        set_columns(self, "prices", like="prices", dtype=np.float64)
 
     @property
     def saved(self) -> float:

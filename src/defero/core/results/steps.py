@@ -6,12 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names, set_columns, set_frozen
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.results.decision import MODEL
 from defero.core.wording import count_of, join_names
+
+
+def _check_flags(name: str, value: BoolArray) -> None:
+    array = np.asarray(value)
+    if array.dtype != np.bool_ or array.ndim != 2:
+        raise InputError(f"must be (n, J) True or False, got shape {array.shape} of {array.dtype}.", argument=name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,20 +44,12 @@ class ExpertSets(Tabular):
     filled: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def __post_init__(self) -> None:
-        mask = np.asarray(self.mask)
-        if mask.dtype != np.bool_ or mask.ndim != 2:
-            raise InputError(f"must be (n, J) True or False, got shape {mask.shape} of {mask.dtype}.", argument="mask")
-        object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=mask.shape[1]))
-        filled = np.asarray(self.filled)
-        if filled.dtype == np.bool_ and filled.size == 0:
-            filled = np.zeros(len(mask), dtype=np.bool_)
-        if filled.dtype != np.bool_ or filled.shape != (len(mask),):
-            raise InputError(
-                f"must be True or False for each of {len(mask)} items, got shape {filled.shape} of {filled.dtype}.",
-                argument="filled",
-            )
-        object.__setattr__(self, "mask", frozen(mask))
-        object.__setattr__(self, "filled", frozen(filled))
+        _check_flags("mask", self.mask)
+        set_frozen(self, mask=np.asarray(self.mask))
+        object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=self.mask.shape[1]))
+        if np.size(self.filled) == 0:
+            object.__setattr__(self, "filled", np.zeros(len(self), dtype=np.bool_))
+        set_columns(self, "filled", like="mask", dtype=np.bool_)
 
     def __len__(self) -> int:
         return len(self.mask)
@@ -101,20 +99,10 @@ class Answer(Tabular):
     heard: BoolArray
 
     def __post_init__(self) -> None:
-        label, heard = np.asarray(self.label), np.asarray(self.heard)
-        confidence = np.asarray(self.confidence, dtype=np.float64)
-        if heard.ndim != 2 or heard.dtype != np.bool_:
-            raise InputError(
-                f"must be (n, J) True or False, got shape {heard.shape} of {heard.dtype}.", argument="heard"
-            )
-        if label.shape != (len(heard),) or confidence.shape != (len(heard),):
-            raise InputError(
-                f"and confidence must have {len(heard)} items like heard, got {label.shape} and {confidence.shape}.",
-                argument="label",
-            )
-        object.__setattr__(self, "label", frozen(label))
-        object.__setattr__(self, "heard", frozen(heard))
-        object.__setattr__(self, "confidence", frozen(confidence))
+        _check_flags("heard", self.heard)
+        set_frozen(self, heard=np.asarray(self.heard))
+        set_columns(self, "label", like="heard")
+        set_columns(self, "confidence", like="heard", dtype=np.float64)
 
     def __len__(self) -> int:
         return len(self.label)
@@ -136,7 +124,7 @@ class Answer(Tabular):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Steps(Tabular):
+class NextSteps(Tabular):
     """The next step of n cases.
 
     Attributes
@@ -163,7 +151,7 @@ class Steps(Tabular):
 
     Examples
     --------
-    >>> steps = Steps(np.array([0, -1]), ("ann",), np.array(["a", "b"]), np.array([0.6, 0.9]), np.array([0.4, 0.1]),
+    >>> steps = NextSteps(np.array([0, -1]), ("ann",), np.array(["a", "b"]), np.array([0.6, 0.9]), np.array([0.4, 0.1]),
     ...               np.array([0.2, 0.1]))
     >>> steps.reason
     ['ask ann: 0.200 expected, 0.400 if answered now', 'answer now: 0.100 expected, no question is worth its fee']
@@ -182,18 +170,9 @@ class Steps(Tabular):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.expert_names)))
-        for name in (
-            "ask",
-            "label",
-            "p_right",
-            "answer_cost",
-            "expected_cost",
-            *["p_used"] * (self.p_used is not None),
-        ):
-            array = np.asarray(getattr(self, name))
-            if array.shape != np.shape(self.ask):
-                raise InputError(f"must have {len(self.ask)} items like ask, got {array.shape}.", argument=name)
-            object.__setattr__(self, name, frozen(array))
+        set_columns(self, "ask", "label", "p_right", "answer_cost", "expected_cost", like="ask")
+        if self.p_used is not None:
+            set_columns(self, "p_used", like="ask")
 
     def __len__(self) -> int:
         return len(self.ask)
@@ -201,9 +180,8 @@ class Steps(Tabular):
     def headline(self) -> str:
         """Return how many cases are asked about, and how many are answered."""
         n_asked = int((self.ask != MODEL).sum())
-        return (
-            f"Steps: {count_of(len(self), 'case')}; ask an expert for {n_asked:,}, answer {len(self) - n_asked:,} now."
-        )
+        counts = f"ask an expert for {n_asked:,}, answer {len(self) - n_asked:,} now"
+        return f"NextSteps: {count_of(len(self), 'case')}; {counts}."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
         """Return ask, label and p_right (of cases that are answered now), expected_cost and reason."""
@@ -267,11 +245,7 @@ class InTurn(Answer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("fees", "expected_cost"):
-            array = np.asarray(getattr(self, name), dtype=np.float64)
-            if array.shape != np.shape(self.label):
-                raise InputError(f"must have {len(self)} items like label, got {array.shape}.", argument=name)
-            object.__setattr__(self, name, frozen(array))
+        set_columns(self, "fees", "expected_cost", like="label", dtype=np.float64)
 
     @property
     def n_asked(self) -> IntArray:

@@ -102,8 +102,7 @@ class BadAnswersError(TableError):
 
 
 def bad_answers(
-    frame: pd.DataFrame,
-    name: str,
+    column: "pd.Series[Any]",
     wrong: IntArray,
     classes: Labels,
     *,
@@ -113,8 +112,7 @@ def bad_answers(
     unit: str = "row",
 ) -> list[BadAnswer]:
     """Group the cells of a column at the places `wrong` by spelling, in the order of the rows."""
-    cells = frame[name].iloc[wrong].tolist()
-    spellings = [as_written(cell) for cell in cells]
+    spellings = [as_written(cell) for cell in column.iloc[wrong].tolist()]
     codes, distinct = pd.factorize(np.array(spellings, dtype=object))
     counts = np.bincount(codes, minlength=len(distinct)).tolist()
     first = np.unique(codes, return_index=True)[1]
@@ -125,8 +123,8 @@ def bad_answers(
             what=what,
             count=counts[k],
             source=source,
-            row=row_number(frame, int(wrong[first[k]]), first_row=first_row),
-            column=name,
+            row=row_number(column, int(wrong[first[k]]), first_row=first_row),
+            column=str(column.name),
             suggestion=nearest_name(value, names),
             unit=unit,
         )
@@ -233,34 +231,6 @@ def classes_of(labels: "pd.Series[Any]", classes: ArrayLike | None, *, source: s
         raise TableError(str(error)) from error
 
 
-def class_codes(
-    frame: pd.DataFrame,
-    columns: Mapping[str, What],
-    classes: Labels,
-    *,
-    source: str,
-    first_row: int,
-    unit: str = "row",
-    others: Sequence[BadAnswer] = (),
-) -> dict[str, IntArray]:
-    """Return (n,) class numbers of each column, -1 where the cell is blank. Each distinct cell is looked up once.
-
-    Cells that are none of the classes are an error that lists those of all columns, and `others` from elsewhere.
-    """
-    codes = {name: matching_codes(frame[name], classes) for name in columns}
-    where: dict[str, Any] = {"source": source, "first_row": first_row, "unit": unit}
-    bad = list(others)
-    for name, what in columns.items():
-        wrong = np.flatnonzero(codes[name] == NO_CLASS)
-        if wrong.size:
-            bad += bad_answers(frame, name, wrong, classes, what=what, **where)
-    if bad:
-        error = BadAnswersError.of(bad, classes)
-        error.n_good = sum(int((codes[name] >= 0).sum()) for name, what in columns.items() if what == "answer")
-        raise error
-    return codes
-
-
 def matching_codes(column: "pd.Series[Any]", classes: Labels) -> IntArray:
     """Return (n,) class numbers, -1 where the cell is blank, -2 where it is none of the classes.
 
@@ -299,17 +269,3 @@ def distinct_cells(column: "pd.Series[Any]") -> tuple[IntArray, list[Any]]:
     except TypeError:  # lists and the like cannot be compared
         cell_idx, cells = pd.factorize(column.map(str, na_action="ignore"), use_na_sentinel=True)
     return cell_idx, np.asarray(cells).astype(object).tolist()
-
-
-def as_answers(codes: IntArray, classes: Labels) -> Any:
-    """Return (n,) answers in the labels' own type, missing as missing."""
-    values, blank = classes[np.maximum(codes, 0)], codes == MISSING
-    if not blank.any():
-        return values
-    if classes.dtype.kind in "iu" and max(map(abs, classes.tolist())) < _EXACT:
-        return pd.Series(values).astype("Int64").mask(blank)
-    if classes.dtype.kind == "f":
-        return np.where(blank, np.nan, values)
-    answers = values.astype(object)
-    answers[blank] = None
-    return answers

@@ -1,23 +1,29 @@
 """Logs of answers: one row per answer, joined into a table of cases."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from defero.core.answers import Answers, code_type
-from defero.core.checks.arrays import BoolArray, IntArray, one_of
-from defero.core.errors import TableError
-from defero.core.labels import MISSING, Labels, as_column, find_classes
-from defero.core.table import ExpertTable
-from defero.core.wording import count_of, join_names
-from defero.data.answers.class_codes import BadAnswer, as_answers, class_codes, classes_of, distinct_cells
+from defero.core.answers import Answers, code_type, group_by_expert
+from defero.core.checks.arrays import IntArray
+from defero.core.labels import MISSING, Labels, find_classes
+from defero.core.wording import count_of
+from defero.data.answers.class_codes import (
+    NO_CLASS,
+    BadAnswer,
+    BadAnswersError,
+    bad_answers,
+    distinct_cells,
+    matching_codes,
+)
 from defero.data.answers.spellings import Spellings
-from defero.data.tables.cells import is_blank, no_such_column
+from defero.data.tables.cells import is_blank, is_missing_spelling
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +44,10 @@ class AnswerLog:
         n.
     n_repeated, n_blank, n_unknown : int
         Rows left out: replaced by another answer of the same person to the same item, without an answer, of no item.
-    source, column : str
-        What a message calls the file and the column of answers.
+    source : str
+        What a message calls the file.
+    column : str or None
+        The column of answers; None where each expert has one.
     unit : str
         What `rows` count: "row", or "task".
     """
@@ -54,7 +62,7 @@ class AnswerLog:
     n_blank: int = 0
     n_unknown: int = 0
     source: str = "annotations"
-    column: str = "answer"
+    column: str | None = "answer"
     unit: str = "row"
 
     def __len__(self) -> int:
@@ -70,10 +78,39 @@ class AnswerLog:
 
         Answers that are no class are an error that lists them, and the `others` that are bad elsewhere.
         """
-        frame = pd.DataFrame({self.column: self.answers}, index=self.rows, dtype=object)
         known = find_classes(classes, name="classes")
-        where: dict[str, Any] = {"source": self.source, "first_row": 0, "unit": self.unit}
-        return class_codes(frame, {self.column: "answer"}, known, others=others, **where)[self.column]
+        codes = np.empty(len(self), dtype=np.int64)
+        bad = list(others)
+        for name, places in self._columns():
+            cells = pd.Series(self.answers[places], index=self.rows[places], name=name, dtype=object)
+            codes[places] = matching_codes(cells, known)
+            wrong = np.flatnonzero(codes[places] == NO_CLASS)
+            where: dict[str, Any] = {"source": self.source, "first_row": 0, "unit": self.unit}
+            bad += bad_answers(cells, wrong, known, what="answer", **where)
+        if bad:
+            error = BadAnswersError.of(bad, known)
+            error.n_good = int((codes >= 0).sum())
+            raise error
+        return codes
+
+    def _columns(self) -> Iterator[tuple[str, IntArray]]:
+        """Yield the columns in which the answers stand, with their places among the m answers."""
+        if self.column is not None:
+            yield self.column, np.arange(len(self))
+            return
+        order, starts = group_by_expert(self.expert_idx, self.n_experts)
+        for j, name in enumerate(self.expert_names):
+            yield name, order[starts[j] : starts[j + 1]]
+
+    def without_missing(self, classes: Labels) -> tuple["AnswerLog", Counter[str]]:
+        """Return the log without answers that pandas reads as missing, such as n/a, and their counts by spelling.
+
+        A class is never one of them.
+        """
+        codes = matching_codes(pd.Series(self.answers, dtype=object), classes)
+        cells = self.answers[codes == NO_CLASS].tolist()
+        missing = Counter(cell.strip() for cell in cells if is_missing_spelling(cell))
+        return self.respelled(Spellings(dict.fromkeys(missing, ""))), missing
 
     def respelled(self, spellings: Spellings) -> "AnswerLog":
         """Return the log with every answer spelled as it is meant; those that mean none are dropped."""
@@ -84,8 +121,10 @@ class AnswerLog:
         respelled = replace(self, answers=answers, n_blank=self.n_blank + int(blank.sum()))
         return respelled._renumbered(np.where(blank, -1, self.item_idx), self.expert_idx)
 
-    def among(self, classes: ArrayLike) -> Answers:
-        """Return the answers as class numbers.
+    def among(self, classes: ArrayLike, *, others: Sequence[BadAnswer] = ()) -> Answers:
+        """Return the answers as class numbers: cell by cell where each expert has a column, else sparse.
+
+        Answers that are no class are an error, as in `class_idx`.
 
         >>> cells = np.array(["b", "a", "b"], dtype=object)
         >>> long = latest_answers(np.array([1, 0, 0]), ["bo", "al", "bo"], cells, rows=np.arange(3), n_items=2)
@@ -93,10 +132,15 @@ class AnswerLog:
         [[0, 1], [-1, 1]]
         """
         known = find_classes(classes, name="classes")
+        codes = self.class_idx(known, others=others).astype(code_type(len(known)))
+        if self.column is None:
+            cells = np.full((self.n_items, self.n_experts), MISSING, dtype=codes.dtype)
+            cells[self.item_idx, self.expert_idx] = codes
+            return Answers.from_cells(cells, classes=known, expert_names=self.expert_names)
         return Answers.from_triplets(
             self.item_idx,
             self.expert_idx,
-            self.class_idx(known).astype(code_type(len(known))),
+            codes,
             n_items=self.n_items,
             n_experts=self.n_experts,
             classes=known,
@@ -183,25 +227,25 @@ def latest_answers(
     )
 
 
-def log_from_columns(frame: pd.DataFrame, experts: Sequence[str], *, source: str) -> AnswerLog:
+def log_from_columns(frame: pd.DataFrame, experts: Sequence[str], *, source: str, first_row: int = 0) -> AnswerLog:
     """Return the answers that stand in a column per expert, (n, J); blank cells are none.
 
     >>> frame = pd.DataFrame({"bo": ["x", None], "al": [" ", "y"]})
     >>> log = log_from_columns(frame, ["bo", "al"], source="a.csv")
     >>> log.expert_names, log.item_idx.tolist(), log.answers.tolist()
-    (('al', 'bo'), [0, 1], ['x', 'y'])
+    (('bo', 'al'), [0, 1], ['x', 'y'])
     """
-    ordered = tuple(sorted(experts, key=natural))
-    cells = np.full((len(frame), len(ordered)), None, dtype=object)
+    cells = np.full((len(frame), len(experts)), None, dtype=object)
     answered = np.zeros(cells.shape, dtype=np.bool_)
-    for j, name in enumerate(ordered):
+    for j, name in enumerate(experts):
         cells[:, j] = frame[name].to_numpy(dtype=object)
         cell_idx, distinct = distinct_cells(frame[name])
-        answered[:, j] = np.array([*(not is_blank(cell) for cell in distinct), False])[
-            cell_idx
-        ]  # -1, missing: the last
+        filled = np.array([*(not is_blank(cell) for cell in distinct), False])
+        answered[:, j] = filled[cell_idx]  # a missing cell has the index -1: the last
     item_idx, expert_idx = np.nonzero(answered)  # by item, then by expert
-    return AnswerLog(ordered, item_idx, expert_idx, cells[answered], item_idx, len(frame), source=source)
+    rows = frame.index.to_numpy()[item_idx] + first_row
+    names = tuple(experts)
+    return AnswerLog(names, item_idx, expert_idx, cells[answered], rows, len(frame), source=source, column=None)
 
 
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
@@ -216,77 +260,3 @@ def natural(name: str) -> tuple[Any, ...]:
     parts = [part.lstrip("0") if place % 2 else part for place, part in enumerate(_DIGITS.split(name))]
     # Digits compare by length first: int() refuses thousands of them.
     return tuple((len(part), part) if place % 2 else part for place, part in enumerate(parts)), name
-
-
-def table_from_long(
-    items: pd.DataFrame,
-    answers: AnswerLog,
-    *,
-    labels: ArrayLike,
-    features: Sequence[str] | None = None,
-    leave_out: Sequence[str] = (),
-    classes: ArrayLike | None = None,
-    layout: Literal["frame", "sparse"] = "frame",
-) -> ExpertTable:
-    """Put items, labels and answers together; items without a label are left out.
-
-    Parameters
-    ----------
-    items : (n, ...) DataFrame
-    answers : AnswerLog
-        To these items, in this order.
-    labels : (n,)
-        The truth, blank where it is not known.
-    features : sequence of str, optional
-        Columns of `items`; else all but those of `leave_out`, such as the key.
-    classes : (K,), optional
-        All classes; else the distinct labels.
-    layout : "frame" or "sparse"
-        The table's answers: a DataFrame, or, where most cells are blank, `Answers`. Both carry the experts'
-        names and what the answers say.
-
-    Examples
-    --------
-    >>> from defero.data.answers.read_log import join_answers
-    >>> items = pd.DataFrame({"item": [1, 2, 3], "size": [0.5, 1.5, 2.5], "truth": ["a", "b", "a"]})
-    >>> long = pd.DataFrame({"item": [1, 3, 3], "worker": ["al", "al", "bo"], "label": ["a", "b", "a"]})
-    >>> table = table_from_long(items, join_answers(items, long), labels=items["truth"], leave_out=["item", "truth"])
-    >>> table.expert_names, list(table.features), table.correct.sum(axis=0).tolist()
-    (('al', 'bo'), ['size'], [1, 1])
-    """
-    one_of("layout", layout, ("frame", "sparse"))
-    label_column = pd.Series(as_column(labels, name="labels").astype(object), name="label", dtype=object)
-    if len(label_column) != len(items) or answers.n_items != len(items):
-        raise TableError(
-            f"items, labels and answers must be of the same items: {len(items)} items, {len(label_column)} labels, "
-            f"answers to {answers.n_items}."
-        )
-    columns = list(map(str, items.columns))
-    missing = next((name for name in features or () if name not in columns), None)
-    if missing is not None:
-        raise no_such_column(missing, columns, source=answers.source, role="a feature")
-    chosen = [name for name in columns if name not in leave_out] if features is None else list(features)
-    if not chosen:
-        raise TableError(f"{answers.source}: no column is left as a feature; the columns are {join_names(columns)}.")
-    labelled: BoolArray = np.array([not is_blank(cell) for cell in label_column.tolist()], dtype=np.bool_)
-    if not labelled.any():
-        raise TableError(f"{answers.source}: no item has a label.")
-    label_frame = label_column[labelled].to_frame()
-    known = classes_of(label_frame["label"], None, source=answers.source) if classes is None else find_classes(classes)
-    label_idx = class_codes(label_frame, {"label": "label"}, known, source=answers.source, first_row=0)["label"]
-    log = answers.take(labelled)
-    return ExpertTable(
-        labels=known[label_idx],
-        answers=log.among(known) if layout == "sparse" else _frame(log, known),
-        features=items.set_axis(columns, axis=1).loc[labelled, chosen].reset_index(drop=True),
-        classes=known,
-        expert_names=answers.expert_names,
-    )
-
-
-def _frame(answers: AnswerLog, classes: Labels) -> pd.DataFrame:
-    """Return (n, J) answers in the labels' own type, missing as missing."""
-    codes = np.full((answers.n_items, answers.n_experts), MISSING, dtype=np.int64)
-    codes[answers.item_idx, answers.expert_idx] = answers.class_idx(classes)
-    columns = {name: as_answers(codes[:, j], classes) for j, name in enumerate(answers.expert_names)}
-    return pd.DataFrame(columns, index=range(answers.n_items))

@@ -1,51 +1,17 @@
 """Read a log of answers, one row per answer with `item, annotator, label`, and join it to a table of items."""
 
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray, IntArray, one_of
+from defero.core.checks.arrays import IntArray, one_of
 from defero.core.errors import Argument, TableError
-from defero.core.labels import Labels
 from defero.core.wording import join_names
 from defero.data.answers.log import AnswerLog, latest_answers
-from defero.data.tables.cells import column_names, is_blank, no_such_column, numbers, quote_cell
-from defero.data.tables.formats import first_row as first_row_of
-from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.cells import column_names, is_blank, no_such_column
 from defero.data.tables.wide import ItemKeys, name_text
-
-
-def read_long(
-    path: str | PathLike[str],
-    items: pd.DataFrame,
-    *,
-    key: str | None = None,
-    item: str | None = None,
-    annotator: str | None = None,
-    answer: str | None = None,
-    time: str | None = None,
-    unknown: Literal["error", "ignore"] = "error",
-    items_source: str = "items",
-    items_first_row: int = 0,
-) -> AnswerLog:
-    """Read long annotations from a CSV, TSV, JSON lines or Parquet file and join them to items; see `join_answers`."""
-    head = next(iter(read_chunks(path, rows=1)))
-    columns = long_columns(head, item=item, annotator=annotator, answer=answer, time=time, source=str(path))
-    frame = read_frame(path, as_text=[columns.item, columns.annotator, columns.answer])
-    return join_answers(
-        items,
-        frame,
-        key=key,
-        **vars(columns),
-        unknown=unknown,
-        source=str(path),
-        items_source=items_source,
-        first_row=first_row_of(path),
-        items_first_row=items_first_row,
-    )
 
 
 def join_answers(
@@ -56,7 +22,6 @@ def join_answers(
     item: str | None = None,
     annotator: str | None = None,
     answer: str | None = None,
-    time: str | None = None,
     unknown: Literal["error", "ignore"] = "error",
     source: str = "annotations",
     items_source: str = "items",
@@ -73,15 +38,13 @@ def join_answers(
     items : (n, ...) DataFrame
         One row per item.
     annotations : DataFrame
-        One row per answer. A blank answer is none, and replaces none.
+        One row per answer. A blank answer is none, and replaces none; of several answers of one person to one item
+        the last counts.
     key : str, optional
         The items' own column of keys; else found by name.
     item, annotator, answer : str, optional
         The columns of `annotations`; else found by name: item, task, case, id, ...; annotator, worker, expert,
         user, ...; label, answer, choice, response, ...
-    time : str, optional
-        Numbers or ISO times: of several answers of one person to one item the latest counts. Without it, and among
-        equal times, the last in the file.
     unknown : "error" or "ignore"
         What to do about answers to items that are not in `items`.
     source, items_source : str
@@ -102,7 +65,7 @@ def join_answers(
     (('w9', 'w10'), [['x', 'x'], ['y', None]])
     """
     one_of("unknown", unknown, ("error", "ignore"))
-    columns = long_columns(annotations, item=item, annotator=annotator, answer=answer, time=time, source=source)
+    columns = long_columns(annotations, item=item, annotator=annotator, answer=answer, source=source)
     frame = annotations.set_axis(list(column_names(annotations, source=source)), axis=1)
     table = items.set_axis(list(column_names(items, source=items_source)), axis=1)
     own_key = key_column(table, key, item=columns.item, source=items_source)
@@ -113,13 +76,11 @@ def join_answers(
     item_idx = keys.find(answered[columns.item], rows=rows, source=source, unknown=unknown)
     known = item_idx >= 0
     names = _annotator_names(answered, columns.annotator, rows=rows, source=source)
-    when = None if columns.time is None else _times(answered, columns.time, rows=rows, source=source)[known]
     return latest_answers(
         item_idx[known],
         [name for name, inside in zip(names, known, strict=True) if inside],
         np.array([*answered[columns.answer].tolist(), None], dtype=object)[:-1][known],
         rows=rows[known],
-        when=when,
         n_items=len(items),
         n_blank=int(blank.sum()),
         n_unknown=int((~known).sum()),
@@ -134,23 +95,6 @@ def _annotator_names(frame: pd.DataFrame, column: str, *, rows: IntArray, source
     if blank is not None:
         raise TableError(f"{source}: row {rows[blank]}, column {column}: the annotator is blank; name who answered.")
     return [name_text(cell) for cell in cells]
-
-
-def _times(frame: pd.DataFrame, column: str, *, rows: IntArray, source: str) -> Labels:
-    """Return (m,) numbers that grow with time."""
-    values, wrong = numbers(frame[column])
-    if not wrong.any() and not np.isnan(values).any():
-        return values
-    parsed = pd.to_datetime(frame[column].astype(str), utc=True, format="ISO8601", errors="coerce")
-    bad: BoolArray = parsed.isna().to_numpy()
-    if bad.any():
-        place = int(np.argmax(bad))
-        cell = frame[column].iloc[place]
-        raise TableError(
-            f"{source}: row {rows[place]}, column {column}: expected a time as 2024-05-01T09:30:00Z or a number in "
-            f"every row, got {'nothing' if is_blank(cell) else quote_cell(cell)}."
-        )
-    return parsed.to_numpy()
 
 
 def _row_numbers(frame: pd.DataFrame, *, first_row: int) -> IntArray:
@@ -182,30 +126,28 @@ class LongColumns:
     item: str
     annotator: str
     answer: str
-    time: str | None = None
 
 
 def long_columns(
-    frame: Any, *, item: str | None, annotator: str | None, answer: str | None, time: str | None, source: str
+    frame: Any, *, item: str | None, annotator: str | None, answer: str | None, source: str
 ) -> LongColumns:
     """Return the columns that were named; find the others by their usual names, also with id, in any case.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame(columns=["Task_ID", "worker", "label", "seconds"])
-    >>> long_columns(frame, item=None, annotator=None, answer=None, time=None, source="a.csv")
-    LongColumns(item='Task_ID', annotator='worker', answer='label', time=None)
+    >>> long_columns(frame, item=None, annotator=None, answer=None, source="a.csv")
+    LongColumns(item='Task_ID', annotator='worker', answer='label')
     """
     names = list(column_names(frame, source=source))
     columns = LongColumns(
         item=_chosen(names, item, words=_ITEM, role="item", source=source),
         annotator=_chosen(names, annotator, words=_ANNOTATOR, role="annotator", source=source),
         answer=_chosen(names, answer, words=_ANSWER, role="answer", source=source),
-        time=None if time is None else _named(names, time, role="time", source=source),
     )
-    roles = {"item": columns.item, "annotator": columns.annotator, "answer": columns.answer, "time": columns.time}
+    roles = vars(columns)
     for role, column in roles.items():
         other = next((one for one, name in roles.items() if name == column and one != role), None)
-        if column is not None and other is not None:
+        if other is not None:
             raise TableError(f"{source}: column {column!r} is named as the {role} and as the {other}; choose one.")
     return columns
 

@@ -15,10 +15,9 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import Argument, InputError, Message
-from defero.core.labels import Labels
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names, list_in_words, share_words
-from defero.data.answers.class_codes import NO_CLASS, BadAnswersError, distinct_cells, matching_codes
+from defero.data.answers.class_codes import BadAnswersError, distinct_cells
 from defero.data.table_spec import Rename
 from defero.data.tables.cells import as_meant, as_written, is_blank, is_missing_spelling, text_of
 from defero.data.tables.formats import write_decisions
@@ -98,27 +97,6 @@ class Spellings:
             return cell
         text = self.meant.get(as_written(cell), self.meant.get(text_of(cell)))
         return cell if text is None else text or None
-
-
-def missing_answers(column: "pd.Series[Any]", classes: Labels) -> Counter[str]:
-    """Count the answers (n,) that pandas reads as missing, such as n/a, by their spelling; a class is never one.
-
-    >>> missing_answers(pd.Series(["n/a", "none", "b", None]), np.array(["b", "none"]))
-    Counter({'n/a': 1})
-    """
-    cells = column[matching_codes(column, classes) == NO_CLASS].tolist()
-    return Counter(cell.strip() for cell in cells if is_missing_spelling(cell))
-
-
-def without_missing_answers(
-    frame: pd.DataFrame, columns: Sequence[str], classes: Labels | None
-) -> tuple[pd.DataFrame, Counter[str]]:
-    """Return a frame in which such answers are blank, and their counts; unchanged where no class is known yet."""
-    counts: Counter[str] = Counter()
-    if classes is not None:
-        for name in columns:
-            counts += missing_answers(frame[name], classes)
-    return Spellings(dict.fromkeys(counts, "")).apply_to(frame, columns), counts
 
 
 def missing_answers_note(counts: Counter[str], *, source: str) -> tuple[str, ...]:

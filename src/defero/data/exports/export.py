@@ -6,70 +6,48 @@ the entry-point group "defero.exports".
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from defero.core.errors import InputError, TableError
-from defero.core.labels import Labels
 from defero.core.registry import Registry
-from defero.core.table import ExpertTable
 from defero.core.wording import join_names
-from defero.data.answers.labels import LabelChoice, Source, describe_sources, known_labels
-from defero.data.answers.log import AnswerLog, latest_answers, table_from_long
+from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.table_spec import Control
 from defero.data.tables.json_lines import JSON_LINES
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExportedCases:
-    """Cases that an export holds, with their answers and labels.
+    """Past cases as a file holds them: what each person answered, and the labels that are recorded.
 
     Attributes
     ----------
     items : (n, ...) DataFrame
         The key, then one column for each field that can be a feature.
     answers : AnswerLog
-        What each person (and model, where asked for) answered.
-    labels : (n,) object
-        The truth, None where it is not known.
-    label_sources : (n,) object
-        Where each label comes from, such as "ground truth" or "majority"; None where there is none.
-    key : str
+        What each person answered.
+    labels : mapping
+        From where labels are recorded, such as "ground truth", to the (n,) labels, None where they are not known.
+        Earlier ones count first.
+    key : str or None
         The column that names the items.
     notes : tuple of str
         What was left out, a sentence each.
-    n_tied : int
-        In how many of the labels by majority a tie was broken.
     control : Control, optional
         The question that was answered, where a tool asks several.
-    tasks : tuple of dict
-        As read, for writing back.
-    lead_time : mapping
-        Expert to median seconds per answer; experts without a recorded time are absent.
     """
 
     items: pd.DataFrame
     answers: AnswerLog
-    labels: Labels
-    label_sources: Labels
-    key: str
+    labels: Mapping[str, Sequence[Any]]
+    key: str | None
     notes: tuple[str, ...] = ()
-    n_tied: int = 0
     control: Control | None = None
-    tasks: tuple[dict[str, Any], ...] = ()
-    lead_time: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-
-    def table(self, *, features: Sequence[str] | None = None, classes: ArrayLike | None = None) -> ExpertTable:
-        """Return the items with a label as an `ExpertTable`; the key and the label's own field are no features."""
-        return table_from_long(
-            self.items, self.answers, labels=self.labels, features=features, leave_out=[self.key], classes=classes
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +100,7 @@ class Export(ABC):
     way_to_label: str = ""
 
     @abstractmethod
-    def read(
-        self, path: Path, *, label: str | None, without_label: LabelChoice, key: str | None, control: str | None
-    ) -> ExportedCases:
+    def read(self, path: Path, *, label: str | None, key: str | None, control: str | None) -> ExportedCases:
         """Read past cases; `label` names a field with the truth, `key` the field that names the cases."""
 
     @abstractmethod
@@ -189,104 +165,52 @@ class GivenAnswer:
     ----------
     item, row : int
         The item, and what a message calls its place.
-    who : str or None
-        Who answered; nobody need have given the truth.
+    who : str
+        Who answered.
     answer : text, number or None
         None where the annotation holds none.
-    when, seconds : float
-        When it was given, -inf where not recorded, and how long it took, NaN where not recorded.
-    truth : bool
-        Is it the label, and no answer of an expert?
+    when : float
+        When it was given, -inf where not recorded.
     """
 
     item: int
     row: int
-    who: str | None
+    who: str
     answer: object
     when: float
-    truth: bool
-    seconds: float = float("nan")
 
 
-def exported(
-    items: pd.DataFrame,
-    given: Sequence[GivenAnswer],
-    field_labels: Source,
-    *,
-    truth: str,
-    key: str,
-    without_label: LabelChoice,
-    source: str,
-    notes: Sequence[str] = (),
-    column: str = "answer",
-    unit: str = "row",
-) -> ExportedCases:
-    """Put items and annotations together; of several of one person on an item the latest counts.
-
-    `truth` names the labels that were given as such, `field_labels` those of a field.
-    """
-    answered = [one for one in given if one.answer is not None and not one.truth]
-    log = latest_answers(
+def answer_log(
+    given: Sequence[GivenAnswer], *, n_items: int, source: str, column: str = "answer", unit: str = "row"
+) -> AnswerLog:
+    """Put annotations together; of several of one person on an item the latest counts."""
+    answered = [one for one in given if one.answer is not None]
+    return latest_answers(
         np.array([one.item for one in answered], dtype=np.int64),
-        [str(one.who) for one in answered],
+        [one.who for one in answered],
         np.array([*(one.answer for one in answered), None], dtype=object)[:-1],
         rows=np.array([one.row for one in answered], dtype=np.int64),
         when=np.array([one.when for one in answered], dtype=np.float64),
-        n_items=len(items),
-        n_blank=sum(one.answer is None for one in given),
+        n_items=n_items,
+        n_blank=len(given) - len(answered),
         source=source,
         column=column,
         unit=unit,
     )
-    truths: list[object] = [None] * len(items)
-    for one in sorted((one for one in given if one.truth and one.answer is not None), key=lambda one: one.when):
-        truths[one.item] = one.answer
-    known = known_labels(log, (truth, truths), field_labels, without_label=without_label)
-    return ExportedCases(
-        items=items,
-        answers=log,
-        labels=known.labels,
-        label_sources=known.sources,
-        n_tied=known.n_tied,
-        key=key,
-        notes=(describe_sources(known.sources, source=source), *notes, *log.notes()),
-    )
 
 
-Several = Literal["error", "join", "leave out"]
-SEVERAL: tuple[Several, ...] = ("error", "join", "leave out")
+def one_answer(values: Sequence[Any], *, what: str, source: str, place: str) -> Any:
+    """Return the only value, or None; of several values raise.
 
-
-def one_answer(values: Sequence[Any], *, several: Several, what: str, source: str, place: str) -> Any:
-    """Return the only value, or None; of several values raise, make one class, or drop them.
-
-    >>> one_answer(["b", "a"], several="join", what="'topic'", source="a.json", place="task 1")
-    'a; b'
+    >>> one_answer(["b"], what="'topic'", source="a.json", place="task 1")
+    'b'
     """
-    if len(values) < 2:
-        return values[0] if values else None
-    if several == "leave out":
-        return None
-    if several == "join":
-        return "; ".join(sorted({str(value) for value in values}))
-    raise TableError(
-        f"{source}: {place}: expected one answer to {what}, got {len(values)}: {join_names(values, most=5)}; "
-        "keep one, or pass several='join' to read them as one class or several='leave out' to drop them."
-    )
-
-
-def number_or_nan(value: object) -> float:
-    """Return a value as a float; NaN where it is missing or no number.
-
-    >>> number_or_nan(4), number_or_nan(None), number_or_nan(10**400)
-    (4.0, nan, nan)
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return float("nan")
-    try:
-        return float(value)
-    except OverflowError:
-        return float("nan")
+    if len(values) > 1:
+        raise TableError(
+            f"{source}: {place}: expected one answer to {what}, got {len(values)}: {join_names(values, most=5)}; "
+            "keep one."
+        )
+    return values[0] if values else None
 
 
 def feature_frame(

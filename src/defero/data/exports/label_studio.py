@@ -1,72 +1,96 @@
-"""Label Studio's raw JSON export: tasks with everybody's annotations, as items and long answers."""
+"""Label Studio's raw JSON export: tasks with everybody's annotations, as items and long answers.
 
+Written back, the model's answer becomes a prediction and the route data fields.
+"""
+
+import copy
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import one_of
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
-from defero.data.answers.labels import LabelChoice
 from defero.data.exports.export import (
-    SEVERAL,
     Export,
     ExportedCases,
     GivenAnswer,
     OpenCases,
-    Several,
-    exported,
+    answer_log,
     feature_frame,
-    number_or_nan,
     one_answer,
 )
-from defero.data.exports.label_studio_tasks import KEY, ROUTING, tasks_with_decisions, write_label_studio
 from defero.data.table_spec import STEP, Control
-from defero.data.tables.cells import no_such_column
-from defero.data.tables.json_lines import Record, field_of_type, json_records
+from defero.data.tables.cells import column_names, is_blank, no_such_column
+from defero.data.tables.json_lines import ENDINGS, Record, field_of_type, json_records
+from defero.data.tables.wide import ItemKeys
+from defero.data.whole_files import write_whole
 
+KEY = "task_id"
+ROUTING = "defero_"
+MODEL_VERSION = "defero"
+SOURCE = "decisions"
 KINDS = ("choices", "rating", "taxonomy")
 
 
 @dataclass(frozen=True)
 class StudioEntry:
-    """An annotation or a prediction as it stands in the file, and its results; none where it was cancelled."""
+    """An annotation as it stands in the file, and its results; none where it was cancelled."""
 
     task: int
     place: str
     record: Mapping[str, Any]
     results: list[dict[str, Any]]
-    by_model: bool
     cancelled: bool
 
     @property
     def truth(self) -> bool:
-        """Is the annotation marked as ground truth?"""
-        return not self.by_model and bool(self.record.get("ground_truth"))
+        """Is it marked as ground truth?"""
+        return bool(self.record.get("ground_truth"))
 
 
-def annotations_of(
-    tasks: Sequence[dict[str, Any]], places: Sequence[str], *, by_model: bool, source: str
-) -> Iterator[StudioEntry]:
-    """Yield the annotations, or the predictions, of all tasks. Drafts stand in a list of their own and are not read."""
-    key = "predictions" if by_model else "annotations"
-    for number, (task, place) in enumerate(zip(tasks, places, strict=True)):
-        for record in field_of_type(task, key, list, source=source, place=place):
-            if not isinstance(record, dict):
-                raise TableError(f"{source}: {place}: {key!r} must be a list of objects, got {record!s:.40} in it.")
-            cancelled = not by_model and bool(record.get("was_cancelled"))
-            results = [] if cancelled else field_of_type(record, "result", list, source=source, place=place)
-            wrong = [one for one in results if not isinstance(one, dict)]
-            if wrong:
-                raise TableError(f"{source}: {place}: 'result' must be a list of objects, got {wrong[0]!s:.40} in it.")
-            yield StudioEntry(number, place, record, results, by_model, cancelled)
+@dataclass(frozen=True)
+class StudioTasks:
+    """The tasks of a file as read, their ids, what a message calls them, and their data fields."""
+
+    source: str
+    records: tuple[dict[str, Any], ...]
+    ids: list[Any]
+    data: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, path: Path) -> "StudioTasks":
+        """Read the tasks, one list of them or one in each line."""
+        source, records = str(path), json_records(path, of="task")
+        ids = task_ids(records, source=source)
+        pairs = zip(records, ids, strict=True)
+        data = [field_of_type(one.fields, "data", dict, source=source, place=f"task {task}") for one, task in pairs]
+        return cls(source, tuple(one.fields for one in records), ids, data)
+
+    def annotations(self) -> Iterator[StudioEntry]:
+        """Yield the annotations of all tasks. Drafts stand in a list of their own and are not read."""
+        for number, (task, name) in enumerate(zip(self.records, self.ids, strict=True)):
+            where = {"source": self.source, "place": f"task {name}"}
+            for record in _objects(task, "annotations", **where):
+                cancelled = bool(record.get("was_cancelled"))
+                results = [] if cancelled else _objects(record, "result", **where)
+                yield StudioEntry(number, where["place"], record, results, cancelled)
+
+
+def _objects(record: dict[str, Any], key: str, *, source: str, place: str) -> list[dict[str, Any]]:
+    values: list[Any] = field_of_type(record, key, list, source=source, place=place)
+    for one in values:
+        if not isinstance(one, dict):
+            raise TableError(f"{source}: {place}: {key!r} must be a list of objects, got {one!s:.40} in it.")
+    return values
 
 
 def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, source: str) -> Control:
@@ -124,71 +148,37 @@ def _no_value(content: object, wanted: str, control: Control, *, source: str, pl
     )
 
 
-def given_answers(
-    annotations: Sequence[StudioEntry],
-    control: Control,
-    *,
-    rows: Sequence[int],
-    several: Several,
-    names: Mapping[Any, str] | None,
-    source: str,
-) -> list[GivenAnswer]:
-    """Return the answers to one control; `rows` is what a message calls each task.
-
-    Nobody need have given the truth; every other answer has a name. A model of a person's name gets " (model)".
-    """
-    people = _names(annotations, names, source=source)
-    humans = {name for name, one in zip(people, annotations, strict=True) if not one.by_model}
-    given = []
-    for name, one in zip(people, annotations, strict=True):
-        values = [
-            value
-            for result in one.results
-            if result.get("from_name") == control.from_name and result.get("type") == control.kind
-            for value in _values(result, control, source=source, place=one.place)
-        ]
-        answer = one_answer(values, several=several, what=repr(control.from_name), source=source, place=one.place)
-        who = f"{name} (model)" if one.by_model and name in humans else name
-        when, seconds = _when(one, source=source), number_or_nan(one.record.get("lead_time"))
-        given.append(GivenAnswer(one.task, rows[one.task], who, answer, when, one.truth, seconds))
-    return given
+def _answer(one: StudioEntry, control: Control, *, source: str) -> object:
+    values = [
+        value
+        for result in one.results
+        if result.get("from_name") == control.from_name and result.get("type") == control.kind
+        for value in _values(result, control, source=source, place=one.place)
+    ]
+    return one_answer(values, what=repr(control.from_name), source=source, place=one.place)
 
 
-def _names(annotations: Sequence[StudioEntry], names: Mapping[Any, str] | None, *, source: str) -> list[str | None]:
-    """Return who gave each annotation: the name wanted, else email, else user name, else the number.
-
-    A person whom the export describes in one place may stand with a number in another.
-    """
-    wanted = {str(key): name for key, name in (names or {}).items()}
-    described = [one.record.get("completed_by") for one in annotations if not one.by_model]
-    known = [one for one in described if isinstance(one, dict) and one.get("id") is not None]
-    contacts = {str(one["id"]): _contact(one) for one in known}
-    people: list[str | None] = []
-    for one in annotations:
-        if one.by_model:
-            people.append(str(one.record.get("model_version") or "").strip() or "prediction")
-        elif one.truth:
-            people.append(None)
-        else:
-            forms = _forms(one.record.get("completed_by"), contacts)
-            if not forms:
-                raise TableError(
-                    f"{source}: {one.place}: 'completed_by' must be a user's number or an object with id, email or "
-                    f"username, got {one.record.get('completed_by')!s:.40}."
-                )
-            people.append(next((wanted[form] for form in forms if form in wanted), forms[0]))
-    return people
+def _contacts(annotations: Sequence[StudioEntry]) -> dict[str, str]:
+    """Return what people are called, by their number: one may be described in one place and a number in another."""
+    people = [one.record.get("completed_by") for one in annotations]
+    named = {str(one.get("id")): _contact(one) for one in people if isinstance(one, dict)}
+    return {number: name for number, name in named.items() if name is not None}
 
 
-def _forms(completed_by: object, contacts: Mapping[str, str | None]) -> list[str]:
-    """Return what a person may be called, the best first."""
-    forms: list[object] = []
-    if isinstance(completed_by, dict):
-        forms = [_contact(completed_by), completed_by.get("id")]
-    elif isinstance(completed_by, int | str) and not isinstance(completed_by, bool) and str(completed_by).strip():
-        number = str(completed_by).strip()
-        forms = [contacts.get(number), number]
-    return [str(form) for form in forms if form is not None]
+def _name(one: StudioEntry, contacts: Mapping[str, str], *, source: str) -> str:
+    """Return who gave an annotation: email, else user name, else the number."""
+    person = one.record.get("completed_by")
+    number = person.get("id") if isinstance(person, dict) else person
+    name = _contact(person) if isinstance(person, dict) else contacts.get(str(number).strip())
+    if name is None and (number is None or isinstance(number, bool) or not isinstance(number, int | str)):
+        name = ""
+    name = str(number).strip() if name is None else name
+    if not name:
+        raise TableError(
+            f"{source}: {one.place}: 'completed_by' must be a user's number or an object with id, email or "
+            f"username, got {person!s:.40}."
+        )
+    return name
 
 
 def _contact(person: dict[str, Any]) -> str | None:
@@ -215,98 +205,6 @@ def _when(one: StudioEntry, *, source: str) -> float:
     return float("-inf")
 
 
-def read_label_studio(
-    path: str | PathLike[str],
-    *,
-    control: str | None = None,
-    label: str | None = None,
-    without_label: LabelChoice = "leave out",
-    several: Several = "error",
-    predictions: Literal["ignore", "experts"] = "ignore",
-    names: Mapping[Any, str] | None = None,
-) -> ExportedCases:
-    """Read an export in the raw JSON format (a list of tasks), or tasks one per line.
-
-    Cancelled annotations and drafts do not count; of several annotations of one person on a task the one updated
-    last does. An annotation marked as ground truth is the label, and not also an answer of the person who gave it:
-    it would be right by definition.
-
-    Parameters
-    ----------
-    path : path
-        .json, .jsonl or .ndjson, each also with .gz.
-    control : str, optional
-        The `name` of the Choices, Rating or Taxonomy tag; needed where there are several.
-    label : str, optional
-        A data field that holds the truth, for tasks without an annotation marked as ground truth.
-    without_label : "leave out" or "majority"
-        What to do with tasks that have no label. Where no task has one, the majority is taken anyway.
-    several : "error", "join" or "leave out"
-        What to do with an annotation that chose several classes: "join" makes one class, such as "a; b", of them.
-    predictions : "ignore" or "experts"
-        Whether the models that made predictions are experts, each by the name of its `model_version`.
-    names : mapping, optional
-        From a user's number, email or user name to the expert's name. Else email, user name or number.
-
-    Returns
-    -------
-    ExportedCases
-    """
-    source = str(path)
-    one_of("without_label", without_label, ("leave out", "majority"))
-    one_of("several", several, SEVERAL)
-    one_of("predictions", predictions, ("ignore", "experts"))
-    tasks, ids, places, data = _open_tasks(path)
-    if label is not None and not any(label in fields for fields in data):
-        fields_there = sorted({name for fields in data for name in fields})
-        raise no_such_column(label, fields_there, source=source, role="the label")
-    people = list(annotations_of(tasks, places, by_model=False, source=source))
-    counted = [one for one in people if not one.cancelled]
-    if predictions == "experts":
-        counted += annotations_of(tasks, places, by_model=True, source=source)
-    question = find_control((one for each in counted for one in each.results), name=control, source=source)
-    numbered = all(_is_small(one) for one in ids)
-    rows = ids if numbered else range(1, len(ids) + 1)
-    given = given_answers(counted, question, rows=rows, several=several, names=names, source=source)
-    items, notes = task_items(ids, data, label=label, source=source)
-    n_cancelled = sum(one.cancelled for one in people)
-    if n_cancelled:
-        notes = (*notes, f"{source}: {n_cancelled} cancelled annotations do not count.")
-    cases = exported(
-        items,
-        given,
-        ("data field", None if label is None else [fields.get(label) for fields in data]),
-        truth="ground truth",
-        key=KEY,
-        without_label=without_label,
-        source=source,
-        notes=notes,
-        column=question.from_name,
-        unit="task" if numbered else "task number",
-    )
-    seconds: dict[str, list[float]] = {}
-    for one in given:
-        if one.answer is not None and one.who is not None and np.isfinite(one.seconds):
-            seconds.setdefault(one.who, []).append(one.seconds)
-    lead_time = {who: float(np.median(times)) for who, times in sorted(seconds.items())}
-    return replace(cases, control=question, lead_time=lead_time, tasks=tasks)
-
-
-def _open_tasks(
-    path: str | PathLike[str],
-) -> tuple[tuple[dict[str, Any], ...], list[Any], list[str], list[dict[str, Any]]]:
-    """Return the tasks as read, their ids, what a message calls them, and their data fields."""
-    source = str(path)
-    records = json_records(path, of="task")
-    ids = task_ids(records, source=source)
-    places = [f"task {one}" for one in ids]
-    data = [
-        field_of_type(record.fields, "data", dict, source=source, place=place)
-        for record, place in zip(records, places, strict=True)
-    ]
-    return tuple(record.fields for record in records), ids, places, data
-
-
 def task_ids(records: Sequence[Record], *, source: str) -> list[Any]:
     """Return the tasks' ids; tasks that have not been in Label Studio yet have none, and are numbered from 1."""
     ids = [record.fields.get("id") for record in records]
@@ -322,23 +220,104 @@ def task_ids(records: Sequence[Record], *, source: str) -> list[Any]:
     return ids
 
 
-def task_items(
-    ids: list[Any], data: Sequence[dict[str, Any]], *, label: str | None, source: str
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def task_items(tasks: StudioTasks, *, label: str | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the tasks' data fields as a frame with their ids first, and what was left out; no routing fields."""
-    own = {label, KEY}
+    own, ids = {label, KEY}, tasks.ids
     fields = [
-        {name: value for name, value in one.items() if name not in own and not name.startswith(ROUTING)} for one in data
+        {name: value for name, value in one.items() if name not in own and not name.startswith(ROUTING)}
+        for one in tasks.data
     ]
-    frame, notes = feature_frame(fields, source=source, of="task")
-    if any(KEY in one and str(one[KEY]) != str(task) for one, task in zip(data, ids, strict=True)):
-        notes = (*notes, f"{source}: the data field {KEY} is left out; it is not the task's id.")
+    frame, notes = feature_frame(fields, source=tasks.source, of="task")
+    if any(KEY in one and str(one[KEY]) != str(task) for one, task in zip(tasks.data, ids, strict=True)):
+        notes = (*notes, f"{tasks.source}: the data field {KEY} is left out; it is not the task's id.")
     key = pd.Series(ids, name=KEY, dtype=None if all(_is_small(one) for one in ids) else object)
     return pd.concat([key, frame], axis=1), notes
 
 
 def _is_small(value: object) -> bool:
     return isinstance(value, int) and abs(value) < 2**63
+
+
+def tasks_with_decisions(
+    tasks: Sequence[Mapping[str, Any]],
+    decisions: pd.DataFrame,
+    *,
+    control: Control,
+) -> list[dict[str, Any]]:
+    """Return the tasks with a prediction and the route of each; the tasks given are not changed.
+
+    Every column of the decisions becomes a data field called `defero_` and its name (`defero_route`,
+    `defero_panel`, `defero_p_model`, ...), by which tasks can be filtered. The model's own label becomes a
+    prediction; one of the same version from before is replaced. Ids, other data and annotations stay as they are,
+    and so does a task without a decision.
+
+    Parameters
+    ----------
+    tasks : sequence of mapping
+        As an export holds them.
+    decisions : DataFrame
+        As `defero route` writes them: the ids of the tasks, then route, panel, model_says, p_model, ...
+    control : Control
+        The question that the prediction answers: `Cases.control`.
+
+    Examples
+    --------
+    >>> tasks = [{"id": 5, "data": {"text": "fine film"}}]
+    >>> decisions = pd.DataFrame({"task_id": [5], "route": ["ann"], "model_says": ["good"], "p_model": [0.6]})
+    >>> task = tasks_with_decisions(tasks, decisions, control=Control("sentiment", "text", "choices"))[0]
+    >>> task["data"]["defero_route"], task["predictions"][0]["score"]
+    ('ann', 0.6)
+    """
+    table = decisions.set_axis(list(column_names(decisions, source=SOURCE)), axis=1)
+    if table.columns.empty:
+        raise TableError(f"{SOURCE}: has no columns.")
+    own_key = table.columns[0]
+    ids = [task.get("id") if task.get("id") is not None else number for number, task in enumerate(tasks, start=1)]
+    keys = ItemKeys.of(pd.DataFrame({KEY: pd.Series(ids, dtype=object)}), KEY, source="tasks", first_row=1)
+    place = keys.find(table[own_key], rows=np.arange(len(table)), source=SOURCE, unknown="error")
+    if len(set(place.tolist())) < len(place):
+        raise TableError(f"{SOURCE}: column {own_key}: a task has two decisions; leave one row for each task.")
+    decided = [copy.deepcopy(dict(task)) for task in tasks]
+    rows = table.drop(columns=own_key).astype(object).to_dict("records")
+    for number, row in zip(place.tolist(), rows, strict=True):
+        _add_decision(decided[number], row, control)
+    return decided
+
+
+def _add_decision(task: dict[str, Any], row: Mapping[Any, Any], control: Control) -> None:
+    plain = {str(name): _plain(value) for name, value in row.items()}
+    task["data"] = {**(task.get("data") or {}), **{f"{ROUTING}{name}": value for name, value in plain.items()}}
+    answer = plain.get("model_says")
+    if answer is None:
+        return
+    prediction: dict[str, Any] = {"model_version": MODEL_VERSION, "result": [control.result(answer)]}
+    if isinstance(plain.get("p_model"), int | float):
+        prediction["score"] = plain["p_model"]
+    others = [one for one in task.get("predictions") or [] if one.get("model_version") != MODEL_VERSION]
+    task["predictions"] = [*others, prediction]
+
+
+def _plain(value: Any) -> Any:
+    if is_blank(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def write_label_studio(path: str | PathLike[str], tasks: Sequence[Mapping[str, Any]]) -> None:
+    """Write tasks as Label Studio imports them: .json a list, .jsonl one per line; the whole file or none of it."""
+    target = Path(path)
+    name = target.name.lower()
+    if not name.endswith(ENDINGS):
+        raise TableError(f"{path}: a list of tasks has one of the endings {join_names(ENDINGS)}.")
+    whole = name.removesuffix(".gz").endswith(".json")
+    try:
+        if whole:
+            text = json.dumps(list(tasks), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        else:
+            text = "".join(json.dumps(task, ensure_ascii=False, allow_nan=False) + "\n" for task in tasks)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"must be values that JSON can hold ({error}).", argument="tasks") from error
+    write_whole(target, text.encode("utf-8"))
 
 
 class LabelStudioExport(Export):
@@ -352,25 +331,53 @@ class LabelStudioExport(Export):
     has_control = True
     way_to_label = "mark annotations as ground truth"
 
-    def read(
-        self, path: Path, *, label: str | None, without_label: LabelChoice, key: str | None, control: str | None
-    ) -> ExportedCases:
-        """Read everybody's annotations of tasks."""
-        return read_label_studio(path, control=control, label=label, without_label=without_label)
+    def read(self, path: Path, *, label: str | None, key: str | None, control: str | None) -> ExportedCases:
+        """Read everybody's annotations of tasks.
+
+        Cancelled annotations and drafts do not count; of several annotations of one person on a task the one updated
+        last does. An annotation marked as ground truth is the label, and not also an answer of the person who gave it:
+        it would be right by definition.
+        """
+        tasks, source = StudioTasks.of(path), str(path)
+        if label is not None and not any(label in fields for fields in tasks.data):
+            fields_there = sorted({name for fields in tasks.data for name in fields})
+            raise no_such_column(label, fields_there, source=source, role="the label")
+        people = list(tasks.annotations())
+        counted = [one for one in people if not one.cancelled]
+        question = find_control((one for each in counted for one in each.results), name=control, source=source)
+        numbered = all(_is_small(one) for one in tasks.ids)
+        contacts, given = _contacts(people), list[GivenAnswer]()
+        truths: list[object] = [None] * len(tasks.ids)
+        for one in sorted(counted, key=partial(_when, source=source)):
+            answer = _answer(one, question, source=source)
+            if one.truth:
+                truths[one.task] = truths[one.task] if answer is None else answer
+                continue
+            row = tasks.ids[one.task] if numbered else one.task + 1
+            who = _name(one, contacts, source=source)
+            given.append(GivenAnswer(one.task, row, who, answer, _when(one, source=source)))
+        items, notes = task_items(tasks, label=label)
+        if len(counted) < len(people):
+            notes = (*notes, f"{source}: {len(people) - len(counted)} cancelled annotations do not count.")
+        unit = "task" if numbered else "task number"
+        answers = answer_log(given, n_items=len(items), source=source, column=question.from_name, unit=unit)
+        labels = {"ground truth": truths}
+        if label is not None:
+            labels["data field"] = [fields.get(label) for fields in tasks.data]
+        notes = (*notes, *answers.notes())
+        return ExportedCases(items=items, answers=answers, labels=labels, key=KEY, notes=notes, control=question)
 
     def read_open(
         self, path: Path, *, key: str | None, control: str | None, known_key: str | None, known_control: Control | None
     ) -> OpenCases:
         """Read tasks to be decided, whether or not anybody has answered them; annotations tell the question."""
-        source = str(path)
-        tasks, ids, places, data = _open_tasks(path)
-        items, _ = task_items(ids, data, label=None, source=source)
+        tasks = StudioTasks.of(path)
+        items, _ = task_items(tasks, label=None)
         if known_control is None:
-            each = annotations_of(tasks, places, by_model=False, source=source)
-            results = [result for one in each for result in one.results]
+            results = [result for one in tasks.annotations() for result in one.results]
             if control is not None or any(one.get("type") in KINDS for one in results):
-                known_control = find_control(results, name=control, source=source)
-        return OpenCases(items, KEY, tasks, known_control)
+                known_control = find_control(results, name=control, source=str(path))
+        return OpenCases(items, KEY, tasks.records, known_control)
 
     def write(self, path: Path, cases: OpenCases, decisions: pd.DataFrame) -> None:
         """Write the tasks with a prediction and the route of each."""
@@ -378,8 +385,7 @@ class LabelStudioExport(Export):
             raise InputError(
                 f"{path}: no task has an answer, so the question is not known; write a table such as decisions.csv."
             )
-        own_key = str(decisions.columns[0])
-        write_label_studio(path, tasks_with_decisions(cases.tasks, decisions, control=cases.control, key=own_key))
+        write_label_studio(path, tasks_with_decisions(cases.tasks, decisions, control=cases.control))
 
 
 LABEL_STUDIO = LabelStudioExport()

@@ -7,27 +7,20 @@ chosen option ids of the choice interface), `label` (the one that a binary decis
 
 import re
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import one_of
 from defero.core.errors import Argument, TableError
-from defero.core.wording import join_names
-from defero.data.answers.labels import LabelChoice
 from defero.data.exports.export import (
-    SEVERAL,
     Export,
     ExportedCases,
     GivenAnswer,
     OpenCases,
-    Several,
-    exported,
+    answer_log,
     feature_frame,
-    number_or_nan,
     one_answer,
 )
 from defero.data.table_spec import Control
@@ -38,75 +31,6 @@ from defero.data.tables.wide import name_text
 KEY = "_input_hash"
 _OWN = {"answer", "accept", "label", "options", "meta", "config"}
 _MOMENT = re.compile(r".*\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}", re.DOTALL)
-
-
-def read_prodigy(
-    path: str | PathLike[str],
-    *,
-    truth: str | None = None,
-    label: str | None = None,
-    without_label: LabelChoice = "leave out",
-    several: Several = "error",
-    key: str = KEY,
-    names: Mapping[str, str] | None = None,
-) -> ExportedCases:
-    """Read the annotations of one data set.
-
-    In the choice interface the answer is the option accepted; a task rejected, ignored or accepted without an option
-    has none. In a binary interface accepting a label answers it, and rejecting it answers "not" and the label where
-    the file is about one label only; with several labels a rejection names no class and is no answer.
-
-    Parameters
-    ----------
-    path : path
-        .jsonl or .ndjson, also with .gz; or .json with a list.
-    truth : str, optional
-        The annotator whose answers are the labels, such as a reviewer; no expert then.
-    label : str, optional
-        A field that holds the truth, for items which that annotator did not answer.
-    without_label : "leave out" or "majority"
-        What to do with items that have no label. Where no item has one, the majority is taken anyway.
-    several : "error", "join" or "leave out"
-        What to do where several options were accepted: "join" makes one class, such as "a; b", of them.
-    key : str
-        The field that names the items.
-    names : mapping, optional
-        From annotator to the expert's name. A session is called by data set and person: news-ann.
-    """
-    source = str(path)
-    one_of("without_label", without_label, ("leave out", "majority"))
-    one_of("several", several, SEVERAL)
-    records = json_records(path, of="task")
-    item_idx, firsts = items_of(records, key=key, source=source)
-    tasks = [records[place].fields for place in firsts]
-    items, notes = task_items(tasks, key=key, label=label, source=source)
-    who = [_annotator(one.fields, names=names, source=source, place=one.place) for one in records]
-    # The one label that all binary decisions are about, if it is one.
-    labels = {str(one.fields["label"]) for one in records if "accept" not in one.fields and "label" in one.fields}
-    given = []
-    for item, name, one in zip(item_idx, who, records, strict=True):
-        answer = _answer(one.fields, len(labels) == 1, several=several, source=source, place=one.place)
-        moment = number_or_nan(one.fields.get("_timestamp"))
-        when = float("-inf") if np.isnan(moment) else moment
-        given.append(GivenAnswer(item, one.number, name, answer, when, truth=name == truth))
-    if truth is not None and truth not in who:
-        raise TableError(
-            f"{source}: no answer of the annotator {truth!r}; the annotators are {join_names(sorted(set(who)))}."
-        )
-    given = [one for one in given if not (one.truth and one.answer is None)]
-    if any(_MOMENT.fullmatch(str(one.who)) for one in given if one.answer is not None and not one.truth):
-        more = "sessions without a name are named by their start, so one person may be several experts."
-        notes = (*notes, f"{source}: {more}")
-    return exported(
-        items,
-        given,
-        ("field", None if label is None else _field(tasks, label, source=source)),
-        truth="annotator",
-        key=key,
-        without_label=without_label,
-        source=source,
-        notes=notes,
-    )
 
 
 def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[list[int], list[int]]:
@@ -162,31 +86,37 @@ def _field(records: Sequence[dict[str, Any]], label: str, *, source: str) -> lis
     return values
 
 
-def _annotator(record: Mapping[str, Any], *, names: Mapping[str, str] | None, source: str, place: str) -> str:
+def _annotator(record: Record, *, source: str) -> str:
     for field in ("_annotator_id", "_session_id"):
-        value = record.get(field)
+        value = record.fields.get(field)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
-            name = str(value).strip()
-            return (names or {}).get(name, name)
-    raise TableError(f"{source}: {place}: expected who answered, as '_annotator_id' or '_session_id'.")
+            return str(value).strip()
+    raise TableError(f"{source}: {record.place}: expected who answered, as '_annotator_id' or '_session_id'.")
 
 
-def _answer(record: dict[str, Any], one_label: bool, *, several: Several, source: str, place: str) -> object:
-    verdict = record.get("answer")
+def _answer(record: Record, one_label: bool, *, source: str) -> object:
+    fields, place = record.fields, record.place
+    verdict, label = fields.get("answer"), fields.get("label")
     if verdict not in ("accept", "reject", "ignore"):
         raise TableError(f"{source}: {place}: 'answer' must be accept, reject or ignore, got {verdict!s:.40}.")
-    if "accept" in record:
-        options = field_of_type(record, "accept", list, source=source, place=place)
+    if "accept" in fields:
+        options = field_of_type(fields, "accept", list, source=source, place=place)
         if any(isinstance(one, list | dict) or is_blank(one) for one in options):
             raise TableError(f"{source}: {place}: 'accept' must be a list of option ids, got {options!s:.40}.")
-        options = options if verdict == "accept" else []
-        return one_answer(options, several=several, what="the choice", source=source, place=place)
-    label = record.get("label")
+        chosen = options if verdict == "accept" else []
+        return one_answer(chosen, what="the choice", source=source, place=place)
     if is_blank(label) or isinstance(label, list | dict):
         raise TableError(f"{source}: {place}: expected the options chosen in 'accept' or a text in 'label'.")
     if verdict == "accept":
         return label
     return f"not {label}" if verdict == "reject" and one_label else None
+
+
+def _when(record: Record) -> float:
+    moment = record.fields.get("_timestamp")
+    if isinstance(moment, bool) or not isinstance(moment, int | float) or not np.isfinite(float(moment)):
+        return float("-inf")
+    return float(moment)
 
 
 class ProdigyExport(Export):
@@ -195,11 +125,30 @@ class ProdigyExport(Export):
     name = "prodigy"
     title = "Prodigy"
 
-    def read(
-        self, path: Path, *, label: str | None, without_label: LabelChoice, key: str | None, control: str | None
-    ) -> ExportedCases:
-        """Read everybody's decisions, one per line."""
-        return read_prodigy(path, label=label, without_label=without_label, key=key or KEY)
+    def read(self, path: Path, *, label: str | None, key: str | None, control: str | None) -> ExportedCases:
+        """Read everybody's decisions, one per line.
+
+        In the choice interface the answer is the option accepted; a task rejected, ignored or accepted without an
+        option has none. In a binary interface accepting a label answers it, and rejecting it answers "not" and the
+        label where the file is about one label only; with several labels a rejection names no class and is no answer.
+        """
+        source, key = str(path), key or KEY
+        records = json_records(path, of="task")
+        item_idx, firsts = items_of(records, key=key, source=source)
+        tasks = [records[place].fields for place in firsts]
+        items, notes = task_items(tasks, key=key, label=label, source=source)
+        # The one label that all binary decisions are about, if it is one.
+        binary = {str(one.fields["label"]) for one in records if "accept" not in one.fields and "label" in one.fields}
+        given = []
+        for item, one in zip(item_idx, records, strict=True):
+            who = _annotator(one, source=source)
+            given.append(GivenAnswer(item, one.number, who, _answer(one, len(binary) == 1, source=source), _when(one)))
+        if any(_MOMENT.fullmatch(one.who) for one in given if one.answer is not None):
+            more = "sessions without a name are named by their start, so one person may be several experts."
+            notes = (*notes, f"{source}: {more}")
+        answers = answer_log(given, n_items=len(items), source=source)
+        labels = {} if label is None else {"field": _field(tasks, label, source=source)}
+        return ExportedCases(items=items, answers=answers, labels=labels, key=key, notes=(*notes, *answers.notes()))
 
     def read_open(
         self, path: Path, *, key: str | None, control: str | None, known_key: str | None, known_control: Control | None

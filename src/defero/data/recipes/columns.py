@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, join_names, list_in_words
-from defero.data.recipes.embedded_column import EmbeddedColumn
 from defero.data.recipes.text_column import TextColumn
+from defero.data.recipes.text_encoder import EmbeddedColumn
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.recipes.usual import LARGEST_NUMBER, usual_bounds
 from defero.data.tables.cells import (
@@ -62,6 +62,8 @@ class NumericColumn:
     """
 
     kind: ClassVar[str] = "number"
+    new: ClassVar[str] = "far beyond the training range"
+    filled: ClassVar[str] = "blank, filled with the training median"
     name: str
     fill: float
     varies: bool
@@ -115,6 +117,8 @@ class CategoricalColumn:
     """A column of categories: one 0/1 column for each frequent level."""
 
     kind: ClassVar[str] = "category"
+    new: ClassVar[str] = "a category never seen in training"
+    filled: ClassVar[str] = "blank, which no training row was"
     name: str
     levels: tuple[str, ...]
     other: bool
@@ -189,7 +193,7 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
                 return "numbers stored as text; convert them to numbers"
             return f"numbers beside {quote_cells(words)}; leave a cell blank where the number is unknown"
         if _mostly(_AMOUNT, counts):
-            return _amounts(counts)
+            return "looks like numbers with separators or signs; write them as 1234.5"
         if _mostly(_DATE, counts):
             return "dates are no features; to split by time, write them as 2024-05-01"
         if _mostly(_CODE, counts):  # one word of plain signs each: ids, links, mail addresses
@@ -197,21 +201,6 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
         return FREE_TEXT
     ranked = sorted(counts, key=lambda level: (-counts[level], level))
     return CategoricalColumn(name, tuple(ranked[:max_categories]), len(ranked) > max_categories, missing)
-
-
-def _amounts(levels: Collection[str]) -> str:
-    """Return the reason why amounts are not read as numbers.
-
-    >>> _amounts(["1,200.50", "7"])
-    'looks like numbers with separators; write them as 1234.5'
-    """
-    together = "".join(levels)
-    what = "separators"
-    if re.search(_CURRENCY, together):
-        what = "a currency sign"
-    elif "%" in together:
-        what = "a percent sign"
-    return f"looks like numbers with {what}; write them as 1234.5"
 
 
 def _mostly(pattern: re.Pattern[str], levels: Collection[str]) -> bool:
@@ -251,19 +240,21 @@ class OddCells:
         """Values that probably mean that there is no number: words for it, and what stands in several cells."""
         return tuple(value for value, count in self.counts.items() if count > 1 or says_none(value))
 
-    def listing(self, *, most: int = 4) -> str:
-        """Return the values with the number of their cells.
+    def pieces(self, row: int) -> list[str | Argument]:
+        """Return the pieces of a message: the values with the number of their cells, and what to do about them.
 
-        >>> odd_cells(["1", "n/a", "2", "n/a", "<1", "3", "4"]).listing()
-        "'n/a' (2 cells) and '<1' (1 cell)"
+        >>> odd = odd_cells(["1", "n/a", "2", "n/a", "<1", "3", "4"])
+        >>> print(*odd.pieces(3), sep="")  # doctest: +ELLIPSIS
+        'n/a' (2 cells) and '<1' (1 cell) are not numbers, first in row 3; correct them, or leave ... blank=['n/a']
         """
         shown = [f"{quote_cell(value)} ({count_of(count, 'cell')})" for value, count in self.counts.items()]
-        return list_in_words(shown, most=most)
-
-    def others(self) -> str:
-        """Return the clause that names the other values, or nothing."""
-        rest = self.values[1:]
-        return f", nor {'is' if len(rest) == 1 else 'are'} {quote_cells(rest)}" if rest else ""
+        verb, them = ("is not a number", "it") if self.count == 1 else ("are not numbers", "them")
+        what = (
+            f"{list_in_words(shown, most=4)} {verb}, first in row {row}; correct {them}, or leave {them} blank if the "
+        )
+        offered = list(self.probably_blank[:MOST_OFFERED])
+        pass_them: list[str | Argument] = [", or pass ", Argument("blank", offered)] if offered else []
+        return [f"{what}number is unknown", *pass_them]
 
 
 def odd_cells(column: Any) -> OddCells | None:
@@ -323,21 +314,17 @@ def _slips(learned: CategoricalColumn, column: Any) -> bool:
 
 
 def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int) -> list[str | Argument]:
-    odd, remedy = odd_cells(frame[name]), list[str | Argument]()
-    if odd is None:
-        values = np.asarray(frame[name]).astype(object).tolist()
-        place = next(row for row, cell in enumerate(values) if not is_blank(cell))
-        why = f"the column is named as a feature and cannot be one: {reason}."
-    else:
-        place, cells = odd.place, "the cell" if odd.count == 1 else "such cells"
-        it = "it is" if odd.count == 1 else "they are"
-        why = f"it is not a number{odd.others()}, and the others are; leave {cells} blank if {it} unknown"
-        if odd.probably_blank:
-            remedy = [", or pass ", Argument("blank", list(odd.probably_blank[:MOST_OFFERED]))]
-        remedy.append("." if reason else ", or write the numbers with a letter if they are codes.")
-    row = row_number(frame, place, first_row=first_row)
-    cell = quote_cell(np.asarray(frame[name]).astype(object)[place])
-    return [f"{source}: row {row}, column {name}: got {cell}; {why}", *remedy]
+    odd = odd_cells(frame[name])
+    if odd is not None:
+        codes = "" if reason else ", or write the numbers with a letter if they are codes"
+        pieces = odd.pieces(row_number(frame, odd.place, first_row=first_row))
+        return [f"{source}: column {name} is named as a feature: ", *pieces, f"{codes}."]
+    cells = np.asarray(frame[name]).astype(object).tolist()
+    place = next(row for row, cell in enumerate(cells) if not is_blank(cell))
+    where = (
+        f"{source}: row {row_number(frame, place, first_row=first_row)}, column {name}: got {quote_cell(cells[place])}"
+    )
+    return [f"{where}; the column is named as a feature and cannot be one: {reason}."]
 
 
 class NumberedColumns:
@@ -361,25 +348,13 @@ class NumberedColumns:
         return self.matrix[:, self.columns.index(name)]
 
 
-NEW: dict[type, str] = {
-    NumericColumn: "far beyond the training range",
-    CategoricalColumn: "a category never seen in training",
-    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "none of its words was seen in training"),
-}
-FILLED: dict[type, str] = {
-    NumericColumn: "blank, filled with the training median",
-    CategoricalColumn: "blank, which no training row was",
-    **dict.fromkeys((TextColumn, VectorColumn, EmbeddedColumn), "blank, read as no words"),
-}
-
-
 def remark_sentences(remarks: Mapping[str, int]) -> list[str]:
     """Return a sentence for each remark on new rows; all columns with filled cells share one, the last.
 
     >>> remark_sentences({"age: blank, filled with the training median": 3, "size: far beyond the training range": 1})
     ['size: far beyond the training range, in 1 row.', 'blank cells, filled with the training median: age in 3 rows.']
     """
-    routine = f": {FILLED[NumericColumn]}"
+    routine = f": {NumericColumn.filled}"
     others = {clause: count for clause, count in remarks.items() if not clause.endswith(routine)}
     blanks = {clause.removesuffix(routine): count for clause, count in remarks.items() if clause.endswith(routine)}
     sentences = [f"{clause}, in {count_of(count, 'row')}." for clause, count in others.items()]

@@ -7,22 +7,18 @@ dozen answers each. A ridge regression reads them well; classes and experts then
 import zlib
 from collections import Counter
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
 from scipy.special import log_softmax
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.data.recipes.embedded_column import EmbeddedColumn
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.text_column import TextColumn, Texts
+from defero.data.recipes.text_column import Features, TextColumn, Texts
+from defero.data.recipes.text_encoder import EmbeddedColumn
 from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.tables.cells import texts
-
-Features: TypeAlias = "csr_matrix | FloatArray"
-"""Weighted words (n, V) are sparse, vectors of an encoder (n, d) dense."""
 
 
 class Slopes(NamedTuple):
@@ -211,14 +207,6 @@ def folds_of(cells: list[str | None], label_idx: IntArray, *, groups: IntArray |
     return folds
 
 
-def _features(column: TextColumn | EmbeddedColumn, cells: Texts) -> Features:
-    """Return weighted words (n, V) or vectors (n, d)."""
-    if isinstance(column, EmbeddedColumn):
-        return column.vectors(cells)
-    words = column.weigh(cells)
-    return csr_matrix((words.weight, (words.row, words.word)), shape=(len(cells), len(column.words)))
-
-
 def _read(
     column: TextColumn | EmbeddedColumn,
     cells: Texts,
@@ -232,7 +220,7 @@ def _read(
 
     The ridge is the one with the least loss across folds; weaker ones are tried until they do harm.
     """
-    features = _features(column, cells)
+    features = column.features(cells)
     folds = folds_of(cells, label_idx, groups=groups)
     best, best_loss, scores = RIDGES[0], np.inf, np.zeros((len(cells), n_scores(n_classes)))
     for ridge in RIDGES:

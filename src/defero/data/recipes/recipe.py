@@ -16,18 +16,14 @@ from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.recipes.columns import (
     BLANK,
-    FILLED,
-    NEW,
     CategoricalColumn,
     Column,
     NumericColumn,
     learn_categories,
     learn_numbers,
 )
-from defero.data.recipes.embedded_column import EmbeddedColumn, learn_embedded
-from defero.data.recipes.text_column import TextColumn, learn_words
-from defero.data.recipes.text_encoder import TextEncoder
-from defero.data.recipes.text_vectors import VectorColumn
+from defero.data.recipes.text_column import TextNumbers, learn_words
+from defero.data.recipes.text_encoder import EmbeddedColumn, TextEncoder, learn_embedded
 from defero.data.recipes.usual import UsualNumbers, bad_numbers, checked_numbers
 from defero.data.tables.bad_rows import BadCell
 from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, texts
@@ -170,8 +166,7 @@ class FeatureRecipe:
     @property
     def text(self) -> tuple[str, ...]:
         """Names of the raw columns that are read as weighted words or as vectors."""
-        kinds = TextColumn | VectorColumn | EmbeddedColumn
-        return tuple(column.name for column in self.columns if isinstance(column, kinds))
+        return tuple(column.name for column in self.columns if isinstance(column, TextNumbers))
 
     def blocks(self) -> Iterator[tuple[Column, int, int]]:
         """Yield each column, and the first and the last + 1 of its numbers in the matrix."""
@@ -266,36 +261,11 @@ class FeatureRecipe:
             marks[:, list(places)] = (values <= low) | (values >= high)
         return marks
 
-    def unseen(self, frame: Any) -> dict[str, int]:
-        """Count, per column that has some, the rows whose number, category or words are unlike those of training.
-
-        In a column with `<name>=other` the rare levels are not remembered one by one and nothing counts as unseen.
-        """
-        keys, counts = self._keys(frame, source="table"), {}
-        for column in self.columns:
-            cells = frame[keys[column.name]]
-            if isinstance(column, NumericColumn):
-                counts[column.name] = column.unseen(numbers(cells)[0])
-            else:
-                counts[column.name] = column.unseen(texts(cells))
-        return {name: count for name, count in counts.items() if count}
-
-    def filled(self, frame: Any) -> dict[str, int]:
-        """Count, per column that has some, the blank cells; of categories only where training had no blank.
-
-        `apply` fills a number with the median; a text has no words there.
-        """
-        keys, counts = self._keys(frame, source="table"), {}
-        for column in self.columns:
-            cells = frame[keys[column.name]]
-            if isinstance(column, NumericColumn):
-                counts[column.name] = int(np.isnan(numbers(cells)[0]).sum())
-            elif not (isinstance(column, CategoricalColumn) and column.missing):
-                counts[column.name] = texts(cells).count(None)
-        return {name: count for name, count in counts.items() if count}
-
     def remarks(self, frame: Any) -> dict[str, int]:
         """Return remarks on new rows: what was filled in or is new, with the number of rows.
+
+        In a column with `<name>=other` the rare levels are not remembered one by one and nothing counts as new; blank
+        categories are remarked on where training had none.
 
         >>> import pandas as pd
         >>> recipe = FeatureRecipe.learn(pd.DataFrame({"age": [30, 50], "site": ["a", "b"]}))
@@ -304,11 +274,19 @@ class FeatureRecipe:
         """
         if self.usual_numbers(frame) is not None:
             return {}
-        kinds = {column.name: type(column) for column in self.columns}
-        return {
-            **{f"{name}: {NEW[kinds[name]]}": count for name, count in self.unseen(frame).items()},
-            **{f"{name}: {FILLED[kinds[name]]}": count for name, count in self.filled(frame).items()},
-        }
+        keys, new, filled = self._keys(frame, source="table"), dict[str, int](), dict[str, int]()
+        for column in self.columns:
+            cells = frame[keys[column.name]]
+            if isinstance(column, NumericColumn):
+                values = numbers(cells)[0]
+                n_new, n_blank = column.unseen(values), int(np.isnan(values).sum())
+            else:
+                read = texts(cells)
+                n_new, n_blank = column.unseen(read), read.count(None)
+            if not (isinstance(column, CategoricalColumn) and column.missing):
+                filled[f"{column.name}: {column.filled}"] = n_blank
+            new[f"{column.name}: {column.new}"] = n_new
+        return {clause: count for clause, count in {**new, **filled}.items() if count}
 
     def describe(self) -> list[str]:
         """Return one sentence per raw column: how it is used, or why it is not.

@@ -6,32 +6,80 @@ A word is a run of letters, digits and underscores of any script, in lower case:
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.codec import Within
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 MAX_WORDS = 10_000
 MIN_ROWS = 2  # a word of one training row says nothing about another one
 _WORD = re.compile(r"\w+")
 
 Texts = list[str | None]
+Features: TypeAlias = "csr_matrix | FloatArray"
+"""Weighted words (n, V) are sparse, vectors of an encoder (n, d) dense."""
 
 
-class WeightedWords(NamedTuple):
-    """The cells of an (n, V) matrix that are not zero: row (m,), word (m,), weight (m,); rows in order."""
+class TextNumbers:
+    """What the columns of texts have in common: their numbers, or scores of these, and a 0/1 column of blanks."""
 
-    row: IntArray
-    word: IntArray
-    weight: FloatArray
+    new: ClassVar[str] = "none of its words was seen in training"
+    filled: ClassVar[str] = "blank, read as no words"
+    name: str
+    missing: bool
+    slopes: tuple[tuple[float, ...], ...] | None = None
+    bias: tuple[float, ...] = ()
+
+    @property
+    def marks_blanks(self) -> bool:
+        """Whether a 0/1 column tells where texts are blank: where training had some."""
+        return self.missing
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the columns this one becomes."""
+        names = self.parts() if self.slopes is None else [f"score{k}" for k in range(len(self.bias))]
+        return tuple(f"{self.name}={one}" for one in [*names, *["missing"] * self.marks_blanks])
+
+    def parts(self) -> Sequence[str]:
+        """Return what the numbers are called that have no slopes."""
+        raise NotImplementedError
+
+    def features(self, cells: Texts) -> Features:
+        """Return the numbers of (n,) texts, None where blank, before any slopes."""
+        raise NotImplementedError
+
+    def encode(self, cells: Texts) -> FloatArray:
+        """Turn (n,) texts, None where blank, into (n, outputs)."""
+        numbers = self.features(cells)
+        if self.slopes is not None:
+            numbers = numbers @ self._slope_matrix + np.array(self.bias)
+        matrix: FloatArray = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
+        return np.column_stack([matrix, [cell is None for cell in cells]]) if self.marks_blanks else matrix
+
+    def unusual(self, block: FloatArray) -> BoolArray:
+        """Return which rows of `encode` (n, outputs) have no known word, (n,); not blanks, if training had some."""
+        if self.missing and not self.marks_blanks:  # a blank looks like a text without a known word
+            return np.zeros(len(block), dtype=np.bool_)
+        n_numbers = block.shape[1] - self.marks_blanks
+        nothing = 0.0 if self.slopes is None else np.array(self.bias)
+        return (block[:, :n_numbers] == nothing).all(axis=1) & ~block[:, n_numbers:].any(axis=1)
+
+    @cached_property
+    def _slope_matrix(self) -> FloatArray:
+        return np.array(self.slopes, dtype=np.float64).reshape(-1, len(self.bias))
 
 
 @dataclass(frozen=True)
-class TextColumn:
+class TextColumn(TextNumbers):
     """A column of text: one column per word, or a few scores once the words have been given slopes.
 
     Attributes
@@ -65,12 +113,13 @@ class TextColumn:
             raise ValueError(f"slopes that are not {len(self.bias)} numbers for each word")
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of the columns this one becomes."""
-        if self.slopes is None:
-            return tuple(f"{self.name}={word}" for word in self.words)
-        scores = tuple(f"{self.name}=score{k}" for k in range(len(self.bias)))
-        return scores + (f"{self.name}=missing",) * self.missing
+    def marks_blanks(self) -> bool:
+        """Whether a 0/1 column tells where texts are blank: beside scores, not beside words."""
+        return self.missing and self.slopes is not None
+
+    def parts(self) -> Sequence[str]:
+        """Return the words."""
+        return self.words
 
     def sentence(self) -> str:
         """Return one sentence: how the column is used."""
@@ -81,46 +130,21 @@ class TextColumn:
         marked = "; blanks are marked" if self.missing else ""
         return f"{sentence} and summed up in {count}{marked}."
 
-    def weigh(self, cells: Texts) -> WeightedWords:
-        """Return the words of (n,) texts, None where blank, with their weights.
+    def features(self, cells: Texts) -> "csr_matrix":
+        """Return the weights (n, V) of the words of (n,) texts, None where blank.
 
         A word that stands c times weighs (1 + log c) * idf, and each row is scaled to length 1. Words that training
         did not have count for nothing; a text without known words has no entries.
         """
-        rows: list[int] = []
-        words: list[int] = []
-        counts: list[int] = []
-        for row, cell in enumerate(cells):
-            known = Counter(self._place[word] for word in words_of(cell) if word in self._place)
-            rows.extend([row] * len(known))
-            for word in sorted(known):
-                words.append(word)
-                counts.append(known[word])
-        row_idx, word_idx = np.array(rows, dtype=np.int64), np.array(words, dtype=np.int64)
-        weight = (1.0 + np.log(np.array(counts, dtype=np.float64))) * np.array(self.idf)[word_idx]
-        length = np.sqrt(np.bincount(row_idx, weight**2, minlength=len(cells)))
-        return WeightedWords(row_idx, word_idx, weight / length[row_idx])
+        from scipy.sparse import csr_matrix  # imported here: a team without texts needs no scipy
 
-    def encode(self, cells: Texts) -> FloatArray:
-        """Turn (n,) texts, None where blank, into (n, outputs)."""
-        words = self.weigh(cells)
-        if self.slopes is None:
-            matrix = np.zeros((len(cells), len(self.words)))
-            matrix[words.row, words.word] = words.weight
-            return matrix
-        slopes = self._slope_matrix[words.word]
-        sums = [np.bincount(words.row, words.weight * slope, minlength=len(cells)) for slope in slopes.T]
-        scores: FloatArray = np.stack(sums, axis=1) + np.array(self.bias)
-        if not self.missing:
-            return scores
-        return np.column_stack([scores, [float(cell is None) for cell in cells]])
-
-    def unusual(self, block: FloatArray) -> BoolArray:
-        """Return which rows of `encode` (n, outputs) have no known word, (n,); not blanks, if training had some."""
-        if self.slopes is None:  # a blank has no mark of its own
-            return np.zeros(len(block), dtype=np.bool_) if self.missing else (block == 0).all(axis=1)
-        n_scores = len(self.bias)
-        return (block[:, :n_scores] == np.array(self.bias)).all(axis=1) & ~block[:, n_scores:].any(axis=1)
+        counts = [Counter(self._place[word] for word in words_of(cell) if word in self._place) for cell in cells]
+        row = np.repeat(np.arange(len(cells)), [len(one) for one in counts])
+        word = np.array([place for one in counts for place in sorted(one)], dtype=np.int64)
+        times = np.array([one[place] for one in counts for place in sorted(one)], dtype=np.float64)
+        weight = (1.0 + np.log(times)) * np.array(self.idf)[word]
+        length = np.sqrt(np.bincount(row, weight**2, minlength=len(cells)))
+        return csr_matrix((weight / length[row], (row, word)), shape=(len(cells), len(self.words)))
 
     def unseen(self, cells: Texts) -> int:
         """Count the texts that are not blank and have no word of the training rows."""
@@ -129,10 +153,6 @@ class TextColumn:
     @cached_property
     def _place(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words)}
-
-    @cached_property
-    def _slope_matrix(self) -> FloatArray:
-        return np.array(self.slopes, dtype=np.float64).reshape(len(self.words), len(self.bias))
 
 
 def words_of(cell: str | None) -> list[str]:

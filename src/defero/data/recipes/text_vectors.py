@@ -4,15 +4,16 @@ How the vectors are learned is in `learn_vectors`; words are those of `text_colu
 """
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.codec import Within
-from defero.data.recipes.text_column import Texts, words_of
+from defero.data.recipes.text_column import TextNumbers, Texts, words_of
 
 NGRAM_LENGTHS = range(3, 7)
 """Characters of the pieces by which a new word is read, the marks of its two ends included."""
@@ -21,7 +22,7 @@ _TEXTS_AT_ONCE = 4_096
 
 
 @dataclass(frozen=True)
-class VectorColumn:
+class VectorColumn(TextNumbers):
     """A column of text: d numbers for each text.
 
     Attributes
@@ -55,10 +56,9 @@ class VectorColumn:
         if n_bytes != len(self.words) * self.width * _STORED.itemsize:
             raise ValueError(f"{n_bytes} bytes are not {len(self.words)} vectors of {self.width} numbers")
 
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of the columns this one becomes."""
-        return tuple(f"{self.name}=vector{k}" for k in range(self.width)) + (f"{self.name}=missing",) * self.missing
+    def parts(self) -> Sequence[str]:
+        """Return the coordinates."""
+        return [f"vector{k}" for k in range(self.width)]
 
     def sentence(self) -> str:
         """Return one sentence: how the column is used."""
@@ -74,17 +74,14 @@ class VectorColumn:
         stored = np.frombuffer(base64.b64decode(self.coordinates), dtype=_STORED)
         return stored.astype(np.float64).reshape(len(self.words), self.width)
 
-    def encode(self, cells: Texts) -> FloatArray:
-        """Turn (n,) texts, None where blank, into (n, outputs).
+    def features(self, cells: Texts) -> FloatArray:
+        """Return the vectors (n, d) of (n,) texts, None where blank.
 
         A text is the mean of its words' vectors. A word that training did not have is read by its pieces, see
         `word_vector`; a word of which no piece is known counts for nothing, and a text without any others is zeros.
         """
         blocks = [self._encode(cells[start : start + _TEXTS_AT_ONCE]) for start in range(0, len(cells), _TEXTS_AT_ONCE)]
-        means = np.concatenate([np.empty((0, self.width)), *blocks])
-        if not self.missing:
-            return means
-        return np.column_stack([means, [float(cell is None) for cell in cells]])
+        return np.concatenate([np.empty((0, self.width)), *blocks])
 
     def word_vector(self, word: str) -> FloatArray:
         """Return a word's vector, (d,); zeros where nothing is known of it.
@@ -98,10 +95,6 @@ class VectorColumn:
             return self.vectors[place]
         known = [self._pieces[0][piece] for piece in pieces_of(word) if piece in self._pieces[0]]
         return self._pieces[1][known].mean(axis=0) if known else np.zeros(self.width)
-
-    def unusual(self, block: FloatArray) -> BoolArray:
-        """Return which rows of `encode` (n, outputs) have no known word, (n,); not blanks, if training had some."""
-        return (block == 0).all(axis=1)
 
     def unseen(self, cells: Texts) -> int:
         """Count the texts that are not blank and of whose words nothing is known."""

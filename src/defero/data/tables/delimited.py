@@ -4,7 +4,7 @@ import csv
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +23,7 @@ from defero.data.whole_files import is_compressed
 
 _TOO_MANY = re.compile(r"[Ee]xpected (\d+) fields in line (\d+), saw (\d+)")
 _SKIPPED = re.compile(r"Skipping line (\d+): expected (\d+) fields, saw (\d+)")
-_SEPARATORS = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "vertical bars"}
+_SEPARATORS = (";", "\t", ",", "|")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _WITH_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 _EMPTY = '""'
@@ -53,8 +53,7 @@ class Delimited(TableFormat):
         try:
             yield from self._frames(path, rows=rows, as_text=as_text, on_bad=on_bad)
         except pd.errors.ParserError as error:
-            hint = _separator_hint(path, separator=self.separator)
-            raise TableError(f"{path}: {parser_sentence(str(error))}{hint}.") from error
+            raise TableError(f"{path}: {parser_sentence(str(error))}.") from error
 
     def _frames(
         self, path: Path, *, rows: int | None, as_text: Sequence[str], on_bad: OnBad | None
@@ -223,13 +222,9 @@ def read_header(path: Path, *, separator: str, any_first_row: bool = False) -> l
             f"{path}: row 1 has {join_names(map(repr, twice))} more than once; rename one of them."
             f"{no_header_hint(names)}"
         )
-    other = next((mark for mark in _SEPARATORS if mark in names[0] and mark != separator), None)
-    if len(names) == 1 and other is not None:
-        raise TableError(f"{path}: {_save_with(other, separator)}.")
-    hint = _separator_hint(path, separator=separator) if len(first) > len(names) else ""
-    if hint or (len(first) > len(names) and not any_first_row):
+    if len(first) > len(names) and not any_first_row:
         # The parser lets the first data row be longer than the header, and cuts it off.
-        raise TableError(f"{path}: row 2 {_too_many(cells=len(first), names=len(names))}{hint}.")
+        raise TableError(f"{path}: row 2 {_too_many(cells=len(first), names=len(names))}.")
     return names
 
 
@@ -241,18 +236,17 @@ def _first_rows(path: Path, *, separator: str) -> tuple[list[str], list[str]]:
 
 
 def _used_separator(path: Path, *, separator: str) -> str:
-    """Return what separates the cells: semicolons in a .csv file of many spreadsheets, where header and row agree.
+    """Return what separates the cells: the character by which the header has the most names and the next row as many.
 
     A name may hold a comma, such as "size, mm": the header then has more names by semicolons than by commas.
     """
-    if separator != ",":
-        return separator
-    try:
-        plain, cells = (_first_rows(path, separator=mark) for mark in (separator, ";"))
-    except csv.Error:
-        return separator
-    names, first = cells
-    return ";" if len(names) > len(plain[0]) and len(first) in (0, len(names)) else separator
+    used, most = separator, 0
+    for mark in dict.fromkeys((separator, *_SEPARATORS)):
+        with suppress(csv.Error):
+            names, first = _first_rows(path, separator=mark)
+            if mark == separator or (len(names) > most and len(first) in (0, len(names))):
+                used, most = mark, len(names)
+    return used
 
 
 def _have_commas(cells: "pd.Series[Any]") -> bool:
@@ -299,23 +293,6 @@ def _without_decimal_commas(frame: pd.DataFrame, path: Path, *, first_row: int, 
                     raise TableError(f"{path}: {bad[0].sentence()}")
                 on_bad(bad[-1])
     return frame.drop(index=[one.row - first_row for one in bad]) if bad else frame
-
-
-def _separator_hint(path: Path, *, separator: str) -> str:
-    """Return the clause that offers another separator where header and first row have as many cells by it."""
-    for mark in _SEPARATORS:
-        try:
-            names, first = _first_rows(path, separator=mark)
-        except csv.Error:
-            continue
-        if mark != separator and len(names) == len(first) > 1:
-            return f"; {_save_with(mark, separator)}"
-    return ""
-
-
-def _save_with(other: str, separator: str) -> str:
-    wanted = _SEPARATORS.get(separator, repr(separator))
-    return f"the cells seem to be separated by {_SEPARATORS[other]}; save the file with {wanted}"
 
 
 def parser_sentence(message: str) -> str:

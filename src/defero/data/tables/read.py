@@ -10,7 +10,7 @@ import pandas as pd
 
 from defero.core.errors import InputError, TableError
 from defero.data.tables.bad_rows import OnBad
-from defero.data.tables.cells import BlankCells, no_such_column
+from defero.data.tables.cells import BlankCells, column_names, no_such_column
 from defero.data.tables.formats import first_row, readable, table_format
 from defero.data.tables.parquet import with_partition
 
@@ -130,6 +130,9 @@ class TableSource:
         """Take what somebody passed; `name` is what a message calls a frame."""
         none = BlankCells() if blanks is None else blanks
         if isinstance(table, pd.DataFrame):
+            if not len(table):
+                raise NoRowsError(f"{name}: has no rows.")
+            column_names(table, source=name)  # raises where two have one name
             return cls(table.reset_index(drop=True).rename(columns=str), name, blanks=none)
         if not isinstance(table, str | PathLike):
             raise InputError(f"must be a path or a DataFrame, got {type(table).__name__}.", argument=name)

@@ -3,24 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError, TableError
-from defero.core.labels import MISSING
-from defero.core.table import ExpertTable
 from defero.core.wording import did_you_mean, join_names
-from defero.data.answers.class_codes import What, as_answers, class_codes, classes_of, matching_codes, parse_labels
-from defero.data.answers.spellings import without_missing_answers
-from defero.data.tables.cells import column_names, is_blank, no_such_column, quote_cell, row_number
-from defero.data.tables.formats import first_row as first_row_of
-from defero.data.tables.formats import table_format
-from defero.data.tables.read import read_frame
+from defero.data.tables.cells import is_blank, no_such_column, quote_cell, row_number
 
 PARTS = {
     "learn": ("train", "training", "learn", "fit"),
@@ -102,104 +93,6 @@ def split_like(frame: Any) -> list[str]:
 def _names_parts(cells: Sequence[object]) -> bool:
     filled = [cell for cell in cells if not is_blank(cell)]
     return bool(filled) and all(part_named(cell) is not None for cell in filled)
-
-
-def read_table(
-    path: str | PathLike[str] | pd.DataFrame,
-    *,
-    label: str,
-    expert_names: Sequence[str],
-    features: Sequence[str] | None = None,
-    key: str | None = None,
-    classes: ArrayLike | None = None,
-) -> ExpertTable:
-    """Read past cases with their labels and what each expert answered.
-
-    Parameters
-    ----------
-    path : path or DataFrame
-        A CSV, TSV, JSON lines or Parquet file.
-    label : str
-        The column with the truth; it has a value in every row.
-    expert_names : sequence of str
-        One column per expert; blank = not asked. An answer is one of the labels; 1, 1.0 and "1" are the same answer.
-        What pandas reads as missing, such as "n/a", is blank unless it is a class.
-    features : sequence of str, optional
-        Else every column that is left.
-    key : str, optional
-        A column that names the cases: no feature, and every value once.
-    classes : (K,), optional
-        All classes, where the labels do not show each of them.
-
-    Returns
-    -------
-    ExpertTable
-        Features and answers as DataFrames; in a message, rows are numbered as `first_row` says.
-    """
-    if not isinstance(expert_names, str):  # columns of a DataFrame may be numbered
-        label, expert_names = str(label), [str(name) for name in expert_names]
-    if isinstance(path, pd.DataFrame):
-        frame, source, first = path, "table", 0
-    else:
-        as_text = [label, *expert_names] if key is None else [label, *expert_names, key]
-        frame, source, first = read_frame(path, as_text=as_text), str(path), first_row_of(path)
-        if not table_format(path).typed and label in frame.columns:
-            frame = frame.copy(deep=False)
-            frame[label] = parse_labels(frame[label])
-    return table_from_frame(
-        frame,
-        source=source,
-        label=label,
-        expert_names=expert_names,
-        features=features,
-        key=key,
-        classes=classes,
-        first_row=first,
-    )
-
-
-def table_from_frame(
-    frame: pd.DataFrame,
-    *,
-    source: str,
-    label: str,
-    expert_names: Sequence[str],
-    features: Sequence[str] | None = None,
-    key: str | None = None,
-    classes: ArrayLike | None = None,
-    first_row: int = 2,
-) -> ExpertTable:
-    """Take labels, answers and features out of a frame, such as one piece of a larger file.
-
-    Parameters are those of `read_table`; `source` is what a message calls the table, `first_row` the number of
-    the row whose index is 0.
-    """
-    frame = frame.set_axis(list(column_names(frame, source=source)), axis=1)
-    if len(frame) == 0:
-        raise TableError(f"{source}: has no rows.")
-    if isinstance(expert_names, str):
-        raise InputError(f"must be a list of column names, got the text {expert_names!r}.", argument="expert_names")
-    named = [(label, "the label"), *((name, "an expert") for name in expert_names)]
-    named += [(key, "the key")] if key is not None else []
-    chosen = feature_columns(list(frame.columns), source=source, named=named, features=features)
-    if key is not None:
-        row_keys(frame, key, source=source, first_row=first_row)
-    known = classes_of(frame[label], classes, source=source)
-    blank = matching_codes(frame[label], known) == MISSING
-    if blank.any():
-        row = row_number(frame, int(np.argmax(blank)), first_row=first_row)
-        raise TableError(f"{source}: row {row}, column {label}: the label is blank; fill it in or drop the row.")
-    frame, _ = without_missing_answers(frame, expert_names, known)
-    columns: dict[str, What] = {label: "label", **dict.fromkeys(expert_names, "answer")}
-    codes = class_codes(frame, columns, known, source=source, first_row=first_row)
-    answers = {name: as_answers(codes[name], known) for name in expert_names}
-    return ExpertTable(
-        labels=known[codes[label]],
-        answers=pd.DataFrame(answers, index=range(len(frame))).set_axis(frame.index, axis=0),
-        features=frame[chosen],
-        classes=known,
-        expert_names=list(expert_names),
-    )
 
 
 _UNKNOWN = -1

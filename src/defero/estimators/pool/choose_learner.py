@@ -11,7 +11,8 @@ from defero.estimators.pool.learners import LEARNERS, Learner
 from defero.estimators.pool.pool_data import PoolData
 from defero.pools.models import Part, ScoreModel
 
-FEW_SCORES = 30
+FEWEST_SCORES = 30
+"""With fewer, a member's expected scores are uncertain, and a note says so."""
 
 
 def score_notes(n_scores: IntArray, expert_names: tuple[str, ...]) -> list[str]:
@@ -22,7 +23,7 @@ def score_notes(n_scores: IntArray, expert_names: tuple[str, ...]) -> list[str]:
     """
     counts = dict(zip(expert_names, n_scores.tolist(), strict=True))
     none = [name for name, count in counts.items() if not count]
-    few = [f"{name} {count}" for name, count in counts.items() if 0 < count < FEW_SCORES]
+    few = [f"{name} {count}" for name, count in counts.items() if 0 < count < FEWEST_SCORES]
     verb, counted = ("have", "count as average members") if len(none) > 1 else ("has", "counts as the average member")
     notes = []
     if none:

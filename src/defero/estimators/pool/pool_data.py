@@ -54,8 +54,7 @@ def with_directions(column: TextColumn, cells: list[str | None]) -> TextColumn:
     """Return the column of text with slopes: the main directions of its TF-IDF matrix (latent semantic analysis)."""
     smaller = learn_words(column.name, cells, max_words=MOST_WORDS)
     assert isinstance(smaller, TextColumn)
-    words = smaller.weigh(cells)
-    matrix = csr_array((words.weight, (words.row, words.word)), shape=(len(cells), len(smaller.words)))
+    matrix = csr_array(smaller.features(cells))
     n_directions = min(DIRECTIONS, *(size - 1 for size in matrix.shape))
     if n_directions < 1:
         slopes = np.ones((len(smaller.words), 1))

@@ -36,9 +36,7 @@ FEW_PANEL_CASES = 100
 FROM_ANSWERS = "The label is the most frequent answer"
 
 
-def cautions_of(
-    record: "TeamRecord", trial: Trial, *, panel_cases: int | None = None, min_answers: int = 0
-) -> tuple[str, ...]:
+def cautions_of(record: "TeamRecord", trial: Trial, *, panel_cases: int | None = None) -> tuple[str, ...]:
     """Return every caution that a record calls for, the gravest first; one sentence for each kind.
 
     Parameters
@@ -48,8 +46,6 @@ def cautions_of(
         What the record is of.
     panel_cases : int, optional
         On how many cases the panels were calibrated.
-    min_answers : int
-        Experts with fewer training answers are never asked alone.
     """
     experts, costs = record.experts, record.costs
     nothing = nothing_deferred(record.coverage, n_experts=len(experts))
@@ -68,7 +64,7 @@ def cautions_of(
         if record.panel is None
         else large_panels(record.panel, n_experts=len(experts), recorded=record.recorded, calibrated_on=panel_cases),
         record.shared_errors.caution,
-        thin_evidence(experts, min_answers=min_answers),
+        thin_evidence(experts),
         impossible_estimates(record.above_one, recalibrated=record.recalibrated),
         silent_experts(experts),
         unseen_classes(record.classes, record.class_counts),
@@ -250,13 +246,12 @@ def large_panels(
     return f"Panels are of little use here: they hold {size}{why}"
 
 
-def thin_evidence(experts: Sequence[MemberRecord], *, min_answers: int = 0) -> str | None:
-    """Say whose probabilities were learned from few answers, and who is never asked alone for that."""
+def thin_evidence(experts: Sequence[MemberRecord]) -> str | None:
+    """Say whose probabilities were learned from few answers."""
     counts = [(expert.training_answers, expert.name) for expert in experts if expert.training_answers is not None]
-    few = sorted((count, name) for count, name in counts if count < max(FEW_ANSWERS, min_answers))
+    few = sorted((count, name) for count, name in counts if count < FEW_ANSWERS)
     who = list_in_words([f"{name} ({count})" for count, name in few[: NAMED + 1]], total=len(few))
-    never = f"; never asked alone with fewer than {min_answers}" if few and few[0][0] < min_answers else ""
-    return f"Few answers to learn from: {who}{never}." if few else None
+    return f"Few answers to learn from: {who}." if few else None
 
 
 def impossible_estimates(above_one: float, *, recalibrated: bool) -> str | None:

@@ -1,12 +1,13 @@
-"""Figures with their intervals, tables of them, and plain values for JSON: what text and page are made from."""
+"""Figures with their intervals, and tables of them: what text and page are made from."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Self
 
 from defero.core.wording import money, percent
-from defero.judge.intervals import Comparison, Share, number
+from defero.judge.intervals import Comparison, Share
 
 
 def hundredths(value: float) -> str:
@@ -54,6 +55,30 @@ class Figure:
     write: Callable[[float], str] = percent
     ends: Callable[[float], str] = hundredths
     mark: str = ""
+
+    @classmethod
+    def share(cls, share: Share) -> Self:
+        """Return a share of right answers with its interval."""
+        return cls(share.value, *share.interval)
+
+    @classmethod
+    def gain(cls, gain: Comparison | None, *, mark: str | None = None) -> Self:
+        """Return a difference in points with its interval, marked where it is beyond chance."""
+        if gain is None:
+            return cls(math.nan)
+        clear = "unsure" if not gain.clear else "good" if gain.difference > 0 else "bad"
+        return cls(gain.difference, gain.low, gain.high, in_points, in_points, clear if mark is None else mark)
+
+    @classmethod
+    def money(cls, mean: float, low: float = math.nan, high: float = math.nan, *, like: float, mark: str = "") -> Self:
+        """Return an amount of money, written with as many decimals as one of the size of `like`."""
+        write = partial(money, like=like)
+        return cls(mean, low, high, write, write, mark)
+
+    @classmethod
+    def number(cls, value: float, decimals: int = 0) -> Self:
+        """Return a number with so many decimals."""
+        return cls(value, write=f"{{:,.{decimals}f}}".format)
 
     def __str__(self) -> str:
         if math.isnan(self.value):
@@ -149,56 +174,3 @@ class FigureTable:
             for row in rows
         )
         return "\n".join("  ".join(line).rstrip() for line in lines)
-
-
-def share_of(share: Share) -> Figure:
-    """Return a share of right answers with its interval."""
-    return Figure(share.value, *share.interval)
-
-
-def gain_of(gain: Comparison | None, *, mark: str | None = None) -> Figure:
-    """Return a difference in points with its interval, marked where it is beyond chance."""
-    if gain is None:
-        return Figure(math.nan)
-    clear = "unsure" if not gain.clear else "good" if gain.difference > 0 else "bad"
-    return Figure(gain.difference, gain.low, gain.high, in_points, in_points, clear if mark is None else mark)
-
-
-def amount_of(mean: float, low: float = math.nan, high: float = math.nan, *, like: float, mark: str = "") -> Figure:
-    """Return an amount of money, written with as many decimals as one of the size of `like`."""
-    return Figure(mean, low, high, lambda one: money(one, like=like), lambda one: money(one, like=like), mark)
-
-
-def count_figure(count: float) -> Figure:
-    """Return a whole number."""
-    return Figure(count, write="{:,.0f}".format)
-
-
-def decimal(value: float, decimals: int) -> Figure:
-    """Return a number with so many decimals."""
-    return Figure(value, write=lambda one: f"{one:.{decimals}f}")
-
-
-class Plain:
-    """A value whose attributes, those named in `JSON`, are its plain values."""
-
-    JSON: ClassVar[tuple[str, ...]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.JSON}
-
-
-def plain(value: Any) -> Any:
-    """Return a value for JSON, which has no nan.
-
-    >>> plain({"low": math.nan, "ends": (0.5, None)})
-    {'low': None, 'ends': [0.5, None]}
-    """
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value

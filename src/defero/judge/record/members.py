@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
+from defero.core.display import Plain, number
 from defero.core.trial import Trial
 from defero.judge.calibration import expected_calibration_error
 from defero.judge.groups import decision_calibration
-from defero.judge.intervals import Comparison, Share, clopper_pearson_interval, compare, number, simultaneous_level
-from defero.judge.record.figures import Plain
+from defero.judge.intervals import Comparison, Share, clopper_pearson_interval, compare, simultaneous_level
 from defero.judge.smooth import smooth_calibration_interval
 
 Verdict = Literal["less", "more", "as promised", "too few"]

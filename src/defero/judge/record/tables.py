@@ -2,26 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray
 from defero.core.wording import percent
 from defero.judge.panels import PanelRecord
-from defero.judge.record.figures import (
-    Cell,
-    Figure,
-    FigureTable,
-    Whisker,
-    Words,
-    amount_of,
-    count_figure,
-    decimal,
-    gain_of,
-    hundredths,
-    in_points,
-    share_of,
-)
+from defero.judge.record.figures import Cell, Figure, FigureTable, Whisker, Words, hundredths, in_points
 from defero.judge.record.members import PromiseRecord, Verdict
 from defero.judge.record.team import TeamRecord
 from defero.judge.record.ways import MeanCost, better_than_team
@@ -64,9 +52,9 @@ def _part(promise: PromiseRecord, record: TeamRecord) -> Figure:
 def members(record: TeamRecord) -> FigureTable:
     """Return accuracy and promises of the team, the model and the experts; of many experts those most asked."""
     shown = largest([expert.asked.total for expert in record.experts])
-    rows: list[list[Cell]] = [["team", share_of(record.team), *[""] * (4 if record.promising else 2)]]
+    rows: list[list[Cell]] = [["team", Figure.share(record.team), *[""] * (4 if record.promising else 2)]]
     for one in (record.model_calibration, *(record.experts[j] for j in shown)):
-        row: list[Cell] = [one.name, share_of(one.alone), _part(one.promise, record), Figure(one.asked.value)]
+        row: list[Cell] = [one.name, Figure.share(one.alone), _part(one.promise, record), Figure(one.asked.value)]
         error = Figure(one.smooth_error, one.smooth_error_low, one.smooth_error_high)
         rows.append([*row, Figure(one.promised), error] if record.promising else row)
     more = ["promised there", "smooth error"] if record.promising else []
@@ -78,11 +66,11 @@ def ways(record: TeamRecord) -> FigureTable:
     better = {one.name for one in better_than_team(record.ways, record.ask)}
     rows: list[list[Cell]] = []
     for one in record.ways:
-        minus: Cell = "" if one.minus_team is None else gain_of(one.minus_team, mark="bad" * (one.name in better))
+        minus: Cell = "" if one.minus_team is None else Figure.gain(one.minus_team, mark="bad" * (one.name in better))
         promised = [Figure(one.promised)] if record.promising else []
         accuracy = Figure(one.accuracy, one.low, one.high)
         name = way_name(one.words, team=one.name == record.ask)
-        rows.append([name, accuracy, decimal(one.questions, 2), decimal(one.cost, 3), *promised, minus])
+        rows.append([name, accuracy, Figure.number(one.questions, 2), Figure.number(one.cost, 3), *promised, minus])
     more = ["promised"] if record.promising else []
     return FigureTable(
         ["Ways of asking", "right", "questions", "cost", *more, "minus team, points"],
@@ -99,19 +87,19 @@ def way_name(words: str, *, team: bool) -> Words:
 
 def costs(record: TeamRecord) -> FigureTable:
     """Return what every way costs per case, and what it saves."""
-    like = math.nan if record.costs is None else record.costs.like
+    money = partial(Figure.money, like=math.nan if record.costs is None else record.costs.like)
 
-    def amount(one: MeanCost | None, *, saved: bool = True) -> Figure:
+    def saved(one: MeanCost | None) -> Figure:
         if one is None:
             return Figure(math.nan)
-        mark = "good" if one.low > 0 else "bad" if one.high < 0 else "unsure"
-        return amount_of(one.mean, one.low, one.high, like=like, mark=mark if saved else "")
+        return money(one.mean, one.low, one.high, mark="good" if one.low > 0 else "bad" if one.high < 0 else "unsure")
 
     rows: list[list[Cell]] = []
     for one in record.ways:
-        name = way_name(one.words, team=one.name == record.ask)
-        amounts = [amount_of(one.spent, like=like), amount_of(one.errors, like=like), amount(one.total, saved=False)]
-        rows.append([name, *amounts, amount(one.against_model), amount(one.against_everybody)])
+        name, total = way_name(one.words, team=one.name == record.ask), one.total
+        of_total = Figure(math.nan) if total is None else money(total.mean, total.low, total.high)
+        amounts = [money(one.spent), money(one.errors), of_total]
+        rows.append([name, *amounts, saved(one.against_model), saved(one.against_everybody)])
     return FigureTable(
         ["Money per case", "questions", "errors", "total", "saves against the model", "against everybody"],
         rows,
@@ -124,7 +112,9 @@ def recall(record: TeamRecord) -> FigureTable:
     rows: list[list[Cell]] = []
     for one in record.recall:
         by = Figure(one.team.value - one.model.value, write=in_points, mark="bad" if one.lost else "unsure")
-        rows.append([str(one.label), count_figure(one.team.total), share_of(one.team), share_of(one.model), by])
+        rows.append(
+            [str(one.label), Figure.number(one.team.total), Figure.share(one.team), Figure.share(one.model), by]
+        )
     head = ["class", "cases", "found by the team", "by the model", "difference in points"]
     return FigureTable(head, rows, "Recall of each class, with 95 % intervals.")
 
@@ -139,11 +129,11 @@ def gain(record: TeamRecord) -> FigureTable:
     rows: list[list[Cell]] = []
     lines = [(one.name, one.alone, one.team_minus_expert) for one in ranked]
     for name, share, minus in [("the model alone", record.model, record.gain), *lines]:
-        difference = gain_of(minus) if share.total else Figure(math.nan)
+        difference = Figure.gain(minus) if share.total else Figure(math.nan)
         drawn = Whisker(share, start, record.team.value)
-        rows.append([name, share_of(share), drawn, difference, count_figure(share.total)])
-    team, drawn = share_of(record.team), Whisker(record.team, start, record.team.value)
-    rows.insert(0, [Words("the team", mark="strong"), team, drawn, "", count_figure(record.team.total)])
+        rows.append([name, Figure.share(share), drawn, difference, Figure.number(share.total)])
+    team, drawn = Figure.share(record.team), Whisker(record.team, start, record.team.value)
+    rows.insert(0, [Words("the team", mark="strong"), team, drawn, "", Figure.number(record.team.total)])
     scale = f"{100 * start:.0f} to 100 %"
     head = ["", "accuracy", scale, "team minus them, in points", "cases they answered"]
     caption = (
@@ -162,10 +152,10 @@ def promises(record: TeamRecord) -> FigureTable:
     lines = [("the team", record.promises.total), ("the model", record.promises.model)][not record.experts :]
     rows: list[list[Cell]] = []
     for name, one in [*lines, *((expert.name, expert.promise) for expert in asked)]:
-        row: list[Cell] = [name, count_figure(one.kept.total), _part(one, record)]
+        row: list[Cell] = [name, Figure.number(one.kept.total), _part(one, record)]
         verdict = Words(VERDICTS[one.verdict], mark="bad" if one.verdict == "less" else "plain")
         kept = Figure(one.kept.value, *one.interval)
-        rows.append([*row, Figure(one.promised), kept, verdict] if record.promising else [*row, share_of(one.kept)])
+        rows.append([*row, Figure(one.promised), kept, verdict] if record.promising else [*row, Figure.share(one.kept)])
     if not record.promising:
         caption = "Cases that each of them decides, and accuracy on these cases (95 % interval)."
         return FigureTable(["", "cases", "share of all", "accuracy"], rows, caption, len(lines))
@@ -189,7 +179,7 @@ def calibration(record: TeamRecord, *, before: FloatArray | None, expert_sd: Seq
     if before is not None:
         columns["before recalibration"] = [Figure(float(error)) for error in before]
     if any(n is not None for n in counts):
-        columns["training answers"] = [*(count_figure(math.nan if n is None else n) for n in counts), ""]
+        columns["training answers"] = [*(Figure.number(math.nan if n is None else n) for n in counts), ""]
     if any(not math.isnan(sd) for sd in expert_sd):
         columns[DEVIATION] = [*(Figure(sd, write=lambda one: f"± {hundredths(one)}") for sd in expert_sd), ""]
     everybody = [*record.experts, record.model_calibration]
@@ -198,7 +188,7 @@ def calibration(record: TeamRecord, *, before: FloatArray | None, expert_sd: Seq
         one, more = everybody[j], (column[j] for column in columns.values())
         name = "the model" if j == -1 else one.name
         error = Figure(one.smooth_error, one.smooth_error_low, one.smooth_error_high)
-        rows.append([name, count_figure(one.alone.total), error, *more])
+        rows.append([name, Figure.number(one.alone.total), error, *more])
     return FigureTable(
         ["", "cases", "error", *columns],
         rows,
@@ -214,7 +204,7 @@ def by_predicted_class(record: TeamRecord) -> FigureTable:
     rows: list[list[Cell]] = [
         [
             str(record.classes[int(k)]),
-            count_figure(int(one.count[g, 0])),
+            Figure.number(int(one.count[g, 0])),
             Figure(float(one.promised[g, 0])),
             Figure(float(one.realised[g, 0]), float(one.low[g, 0]), float(one.high[g, 0])),
         ]
@@ -229,11 +219,11 @@ def panel(one: PanelRecord) -> FigureTable:
     rows: list[list[Cell]] = [
         ["promised", f"{one.bound} {percent(one.asked_for)}"],
         ["kept on these cases", Figure(one.kept, one.low, one.high)],
-        ["cases covered by the promise", count_figure(one.cases)],
-        ["cases a panel would decide", count_figure(one.deferred)],
+        ["cases covered by the promise", Figure.number(one.cases)],
+        ["cases a panel would decide", Figure.number(one.deferred)],
         ["experts per panel", plus_minus(one.raw_size, one.raw_size_half)],
         ["experts per panel, no panel empty", plus_minus(one.filled_size, one.filled_size_half)],
-        ["accuracy of the team if panels vote", share_of(one.team_with_panels)],
+        ["accuracy of the team if panels vote", Figure.share(one.team_with_panels)],
     ]
     caption = f"Promise of the panels ({one.target}) and what was kept, with 95 % intervals."
     return FigureTable(["", "value"], rows, caption)
@@ -254,12 +244,12 @@ def pairs(errors: SharedErrors) -> FigureTable:
     """Return the pairs of experts who make the same mistakes."""
     rows: list[list[Cell]] = [
         [
-            " and ".join(one.names),
-            decimal(one.correlation, 2),
+            " and ".join(one.experts),
+            Figure.number(one.correlation, 2),
             Figure(one.agreement),
-            count_figure(one.n_shared),
+            Figure.number(one.n_shared),
             f"{one.same_wrong:,} of {one.both_wrong:,}",
-            decimal(one.voices, 1),
+            Figure.number(one.voices, 1),
             by_chance(one.p_value),
         ]
         for one in errors.pairs

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from defero.core.display import Plain, plain
 from defero.core.trial import WAYS, Trial
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
@@ -14,7 +15,6 @@ from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_g
 from defero.judge.intervals import Comparison, Share, compare
 from defero.judge.panels import PanelRecord, panel_record
 from defero.judge.record.cautions import cautions_of
-from defero.judge.record.figures import Plain, plain
 from defero.judge.record.members import MemberRecord, TeamPromises, expert_records, model_record, team_promises
 from defero.judge.record.ways import CostRecord, WayRecord, cost_record, way_records
 from defero.judge.shared_errors import SharedErrors, shared_errors
@@ -194,7 +194,6 @@ def team_record(
     *,
     training_answers: Sequence[int] | None = None,
     panel_cases: int | None = None,
-    min_answers: int = 0,
     rng: np.random.Generator,
 ) -> TeamRecord:
     """Judge a team's decisions on cases whose labels and recorded answers are known.
@@ -206,8 +205,6 @@ def team_record(
         How many answers of each expert were learned from.
     panel_cases : int, optional
         On how many cases the panels were calibrated; see `panel_record`.
-    min_answers : int
-        Experts with fewer training answers are never asked alone.
     rng : numpy.random.Generator
         For the bootstrap intervals.
     """
@@ -250,5 +247,5 @@ def team_record(
         fees_given=trial.fees_given,
         costs=cost_record(trial, ways),
     )
-    cautions = cautions_of(record, trial, panel_cases=panel_cases, min_answers=min_answers)
+    cautions = cautions_of(record, trial, panel_cases=panel_cases)
     return replace(record, cautions=cautions)

@@ -9,12 +9,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from defero.core.checks.arrays import FloatArray, frozen
+from defero.core.display import Plain, number, plain
 from defero.core.results import MODEL
-from defero.core.several_tests import holm_adjusted
 from defero.core.trial import WAYS, Trial, Way
 from defero.judge.accuracy import by_gain
-from defero.judge.intervals import Comparison, compare, number, wilson_interval
-from defero.judge.record.figures import Plain, plain
+from defero.judge.intervals import Comparison, compare, holm, wilson_interval
 
 WORDS = {
     "one": "asking one expert",
@@ -147,7 +146,7 @@ def better_than_team(records: Sequence[WayRecord], ask: str) -> list[WayRecord]:
     By McNemar's exact test, with Holm's correction for being several.
     """
     rivals = [one for one in records if one.minus_team is not None and one.name != ask]
-    adjusted = holm_adjusted(np.array([one.minus_team.p_value for one in rivals if one.minus_team is not None]))
+    adjusted = holm([one.minus_team.p_value for one in rivals if one.minus_team is not None])
     return [
         one
         for one, p_value in zip(rivals, adjusted, strict=True)
@@ -232,7 +231,7 @@ class CostFrontier:
 def cost_frontier(trial: Trial) -> CostFrontier:
     """Return the frontier of a trial: one cumulative sum over its cases, sorted by expected gain.
 
-    A case goes to the best expert who is proven and whose answer is recorded; the answer is final.
+    A case goes to the best expert whose answer is recorded; the answer is final.
     """
     n_items, n_classes = len(trial), len(trial.classes)
     matrix = 1.0 - np.eye(n_classes) if trial.cost_matrix is None else trial.cost_matrix

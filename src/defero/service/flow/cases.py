@@ -52,7 +52,7 @@ class GiveAnswer(CaseCommand):
         if self.person not in work.team.people:
             raise Problem(422, "This person is no expert of the model.", person=self.person)
         answer = work.team.class_values[work.team.class_of(self.answer, what="answer")]
-        before = state.answer_of(self.person)
+        before = state.all_answers.get(self.person)
         if before is not None:
             if before != answer:
                 raise Problem(409, "This person has answered this case already, and otherwise.", case=self.case)
@@ -116,7 +116,7 @@ class Undo(CaseCommand):
     def begin(self, work: Round) -> None:
         """Take the answer back; the question is theirs again, or goes on where it was not theirs when they answered."""
         state = case_of_person(work, self.case, self.person, by=self.by)
-        if state.answer_of(self.person) is None:
+        if state.all_answers.get(self.person) is None:
             raise Problem(409, "There is no answer of this person to take back.", case=self.case)
         entries = _entries(work, self.case)
         place = max(
@@ -217,7 +217,7 @@ class AddCases(BringCases):
         """Keep the cases; a request that was done before only looks up what came of it."""
         self.ids, self.done_before = [], False
         if self.request is not None:
-            before = work.desk.request(self.request)
+            before = work.desk.requests.get(self.request)
             if before is not None:
                 self._again(work, before.digest, before.cases)
                 return

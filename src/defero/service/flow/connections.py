@@ -111,7 +111,7 @@ class EndStudio(Command):
 
 
 @dataclass
-class Record(Command):
+class RecordEvent(Command):
     """What became of our requests; nothing where the webhook or the project ended or changed meanwhile."""
 
     result: events.HookSent | events.HookFailed | events.StudioReady | events.StudioFailed | events.StudioReached
@@ -269,7 +269,7 @@ class EndCall(CaseCommand):
         if result.answer is None:
             if state.asked == self.person and state.calls == self.attempt:
                 Skip(self.case, self.person, self.person, result.why).begin(work)
-        elif state.answer_of(self.person) is None and self.person in work.team.people:
+        elif state.all_answers.get(self.person) is None and self.person in work.team.people:
             GiveAnswer(self.case, self.person, result.answer, self.person).begin(work)
 
 

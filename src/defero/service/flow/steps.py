@@ -12,7 +12,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import MODEL
-from defero.core.results.steps import Steps
+from defero.core.results.steps import NextSteps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.data.tables.cells import text_of
 from defero.decide.terms import DEFAULT_FEE, Terms
@@ -190,7 +190,7 @@ def take_steps(ledger: Ledger, team: WorkingTeam, batch: CaseBatch) -> None:
         start += _record(ledger, team, steps, directed, batch, start, left)
 
 
-def _decide(team: WorkingTeam, policy: Policy, batch: CaseBatch, rows: slice, can: BoolArray) -> Steps:
+def _decide(team: WorkingTeam, policy: Policy, batch: CaseBatch, rows: slice, can: BoolArray) -> NextSteps:
     matrix = _cost_matrix(team, policy)
     terms = Terms(
         fees=team.fees(policy.fees),
@@ -208,7 +208,7 @@ def _decide(team: WorkingTeam, policy: Policy, batch: CaseBatch, rows: slice, ca
 
 
 def _record(
-    ledger: Ledger, team: WorkingTeam, steps: Steps, directed: Directed, batch: CaseBatch, start: int, left: FloatArray
+    ledger: Ledger, team: WorkingTeam, steps: NextSteps, directed: Directed, batch: CaseBatch, at: int, left: FloatArray
 ) -> int:
     """Add steps to the ledger until somebody's capacity is used up; return how many."""
     # The log holds no names: reasons have ids in braces, which replies put the names in.
@@ -218,7 +218,7 @@ def _record(
     corrections = ledger.drift.corrections()
     shadow = ledger.policy.mode == "shadow"
     for i, expert in enumerate(directed.ask.tolist()):
-        state = batch.states[start + i]
+        state = batch.states[at + i]
         if expert != MODEL and state.asked is not None:
             continue
         p_right, answer_cost, expected_cost = numbers[i]
@@ -236,7 +236,7 @@ def _record(
             ledger.add(Settled(**step, heard=people_heard, shift=shift, chance=directed.chance[i]), state.case)
             continue
         left[expert] -= not shadow
-        person, p_person = team.people[expert], round(float(proba[start + i, expert]), 6)
+        person, p_person = team.people[expert], round(float(proba[at + i, expert]), 6)
         terms = {"person": person, "p_person": p_person, "fee": fees[expert]}
         terms["shift"] = corrections.get(person, 0.0)
         if shadow:

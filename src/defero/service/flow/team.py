@@ -255,7 +255,7 @@ def _rows(connection: Connection, team: WorkingTeam, features: list[str], cases:
             continue
         row, state = known[case][1], states[case]
         cells = [row.get(name) for name in features] if isinstance(row, Mapping) else list(row)
-        yield _line([case, *cells, *(state.answer_of(person) for person in team.people), state.outcome])
+        yield _line([case, *cells, *(state.all_answers.get(person) for person in team.people), state.outcome])
 
 
 def _feature_names(team: WorkingTeam, connection: Connection) -> list[str]:

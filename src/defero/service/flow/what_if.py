@@ -104,7 +104,7 @@ def _take(scratch: Ledger, team: WorkingTeam, past: Sequence[Past]) -> None:
 def _answered(scratch: Ledger, then: CaseState) -> bool:
     """Give the answer that the person who is asked gave then; whether there is one."""
     person = scratch.cases[then.case].asked
-    answer = None if person is None else then.answer_of(person)
+    answer = None if person is None else then.all_answers.get(person)
     if person is None or answer is None:
         return False
     scratch.add(Answered(person=person, answer=answer, counted=True, by=person), then.case)

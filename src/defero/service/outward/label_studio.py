@@ -13,7 +13,7 @@ from defero.service import Problem
 from defero.service.events import StudioFailed, StudioReached, StudioReady
 from defero.service.flow.cases import GiveAnswer, Skip
 from defero.service.flow.command import Command
-from defero.service.flow.connections import Record
+from defero.service.flow.connections import RecordEvent
 from defero.service.outward.requesting import Send, send
 from defero.service.outward.studio_api import (
     EXPERT,
@@ -91,12 +91,12 @@ class StudioDesk:
             return
         try:
             if self._work(studio) and studio.failures:
-                self.do(Record(StudioReached(link=studio.link)))
+                self.do(RecordEvent(StudioReached(link=studio.link)))
         except (StudioError, LookupError, TypeError, ValueError) as error:  # refused, or not the JSON of Label Studio
             self._tasks = None
             status = error.status if isinstance(error, StudioError) else 0
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(studio.failures, 20))
-            self.do(Record(StudioFailed(link=studio.link, status=status, retry_at=self.clock() + wait)))
+            self.do(RecordEvent(StudioFailed(link=studio.link, status=status, retry_at=self.clock() + wait)))
 
     def close(self) -> None:
         """Let another process go on."""
@@ -165,7 +165,7 @@ class StudioDesk:
                 if error.status not in (400, 403):  # Label Studio does not call such addresses: it is asked instead
                     raise
                 webhook = False
-        self.do(Record(StudioReady(link=studio.link, project=project, webhook=webhook)))
+        self.do(RecordEvent(StudioReady(link=studio.link, project=project, webhook=webhook)))
 
     def _look(self, studio: Studio, project: int, api: StudioApi) -> None:
         """Look at the whole project: take annotations, remember which question has which task."""

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from defero.service import Problem
 from defero.service.events import Entry, HookFailed, HookSent, to_json_bytes
 from defero.service.flow.command import Command
-from defero.service.flow.connections import Record
+from defero.service.flow.connections import RecordEvent
 from defero.service.store.contents import read_secret
 from defero.service.store.database import Database, Turn
 from defero.service.store.log import read_log
@@ -224,10 +224,10 @@ class Courier:
         }
         status = self.post(hook.url, body, headers)
         if 200 <= status < 300:
-            self.do(Record(HookSent(hook=hook.hook, upto=entries[-1].seq)))
+            self.do(RecordEvent(HookSent(hook=hook.hook, upto=entries[-1].seq)))
             return True
         wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(hook.failures, 20))
-        self.do(Record(HookFailed(hook=hook.hook, status=status, retry_at=now + wait)))
+        self.do(RecordEvent(HookFailed(hook=hook.hook, status=status, retry_at=now + wait)))
         return False
 
 

@@ -161,7 +161,7 @@ class SqlDesk:
         self, connection: Connection, *, now: float, keys: Iterable[str] = (), names: dict[str, str] | None = None
     ) -> None:
         self.connection, self.now = connection, now
-        self._requests = read_requests(connection, keys)
+        self.requests = read_requests(connection, keys)
         self._new_requests: dict[str, Request] = {}
         self._contents: dict[str, tuple[str | None, Row]] = {}
         self._notes: list[tuple[int, str, str]] = []
@@ -235,13 +235,9 @@ class SqlDesk:
             query = query.where(CASES.c.asked.in_(list(people)))
         return [row[0] for row in self.connection.execute(query)]
 
-    def request(self, key: str) -> Request | None:
-        """Return the request of an idempotency key."""
-        return self._requests.get(key)
-
     def keep_request(self, key: str, digest: str, cases: Sequence[str]) -> None:
         """Remember that a request is done."""
-        self._requests[key] = self._new_requests[key] = Request(digest, tuple(cases))
+        self.requests[key] = self._new_requests[key] = Request(digest, tuple(cases))
 
     def flush(self) -> None:
         """Write what was kept."""

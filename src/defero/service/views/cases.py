@@ -77,9 +77,10 @@ class CaseState:
         """Its answer, once it is settled."""
         return self.step.label if self.settled and self.step is not None else None
 
-    def answer_of(self, person: str) -> events.Label | None:
-        """Return what a person has answered, counted or not."""
-        return {**dict(self.uncounted), **dict(self.answers)}.get(person)
+    @property
+    def all_answers(self) -> dict[str, events.Label]:
+        """What each person has answered, counted or not."""
+        return {**dict(self.uncounted), **dict(self.answers)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -68,7 +68,7 @@ def get_case(request: Request, case: CaseId, office: InOffice) -> dict[str, Any]
     key, row = known.get(case, (None, None))
     reply = {**state_reply(state, names), "key": key, "features": row, "received_at": state.received_at}
     if caller.role == "expert":
-        return {**seen_by_expert(reply), "answer": state.answer_of(caller.person)}
+        return {**seen_by_expert(reply), "answer": state.all_answers.get(caller.person)}
     answers = {names.get(person, person): answer for person, answer in (*state.answers, *state.uncounted)}
     believed = Beliefs(ledger.model, names).of(first_step(entries)[0])
     return {**reply, **believed, "answers": answers, "outcome": state.outcome, "erased": state.erased}

@@ -168,7 +168,7 @@ def result_of(connection: Connection, case: str, person: str, *, now: float) -> 
         return None
     key = read_contents(connection, [case]).get(case, (None, None))[0]
     answers = [one for one in log.of_cases(connection, [case], kinds=("answered",)) if one.person == person]
-    answer = state.answer_of(person)
+    answer = state.all_answers.get(person)
     fact = answers[-1].fact if answers and answer is not None else None
     return {
         "case": case,

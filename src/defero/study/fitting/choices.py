@@ -29,7 +29,6 @@ class FitChoices:
 
     net: str = "auto"
     loss: str = "auto"
-    min_answers: int = 5
     answer_weights: str | None = None
     recipe: "Recipe | None" = None
     checkpoints: str | None = None
@@ -111,19 +110,9 @@ class FitChoices:
     def without_effect(self, fees: list[float]) -> list[str]:
         """Return a sentence on what this loss has no use for."""
         changed = {"alpha": self.alpha != ALPHA, "target": self.target != TARGET, "fees": any(fees)}
-        named = [Argument(name) for name, is_changed in changed.items() if is_changed]
-        if self.loss != "moe" or not named:
-            return []
-        pieces = [piece for one in named for piece in (", ", one)][1:]
-        verb = "has" if len(named) == 1 else "have"
-        return [
-            Message(
-                *pieces,
-                f" {verb} no effect with ",
-                Argument("loss", "moe"),
-                ": its weights promise nothing, so there are no panels.",
-            )
-        ]
+        named = [piece for name, is_changed in changed.items() if is_changed for piece in (", ", Argument(name))]
+        why = (": no effect with ", Argument("loss", "moe"), ", whose weights promise nothing: there are no panels.")
+        return [Message(*named[1:], *why)] if self.loss == "moe" and named else []
 
     def outcome(self, team: Team) -> dict[str, str]:
         """Return which model of the classes there is now, where "auto" had the choice too."""

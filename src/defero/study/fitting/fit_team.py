@@ -52,7 +52,10 @@ def fit_team(
     choices.check_reads(pictures=cases.pictures is not None)
     # In time, the cases to calibrate are later than those to learn from: folds would learn from the future.
     across_folds = choices.calibrates_itself and spec.time is None
-    learn, groups = _learned_from(cases, parts) if across_folds else parts[0], None
+    learn, groups = parts[0], None
+    if across_folds:
+        index = cases.table.features.index
+        learn = cases.table.take(index.isin(parts[0].features.index.append(parts[1].features.index)))
     if spec.groups is not None:
         groups = cases.apart.loc[learn.features.index, spec.groups].astype(str).to_numpy()
     team, text_features = _train(
@@ -69,34 +72,23 @@ def fit_team(
             **seen_keys(team, cases, (learn, *parts[1:3])),
         },
     )
+    selection, asking = team.selection, list[str]()
+    if selection is not None and not selection.asks and team.expert_names:
+        asking.append(
+            f"asking did not pay: on {selection.n_items} held-out cases the team was {-100 * selection.gain:.1f} "
+            f"points below the model alone (standard error {100 * selection.gain_se:.1f}). So the model decides every "
+            "case, and nobody is asked."
+        )
     notes = [
         *cases.notes,
         *stage_notes,
-        *_no_asking(team),
+        *asking,
         *choices.without_effect(fees),
         *terms.unpayable(),
         *few_groups(cases, parts, groups=spec.groups),
         *notes_on(cases, team),
     ]
     return team, notes
-
-
-def _learned_from(cases: Cases, parts: tuple[ExpertTable, ...]) -> ExpertTable:
-    """Return the cases that a team learns from which is calibrated across folds: the first two parts."""
-    rows = cases.table.features.index.isin(parts[0].features.index.append(parts[1].features.index))
-    return cases.table.take(rows)
-
-
-def _no_asking(team: Team) -> list[str]:
-    """Say that asking did not pay on held-out cases, so that the model decides everything."""
-    selection = team.selection
-    if selection is None or selection.asks or not team.expert_names:
-        return []
-    return [
-        f"asking did not pay: on {selection.n_items} held-out cases the team was {-100 * selection.gain:.1f} points "
-        f"below the model alone (standard error {100 * selection.gain_se:.1f}). So the model decides every case, and "
-        "nobody is asked."
-    ]
 
 
 def _train(
@@ -123,7 +115,6 @@ def _train(
     estimator = DeferralClassifier(
         choices.net,
         loss=choices.loss,
-        min_answers=choices.min_answers,
         answer_weights=choices.weights,
         text=list(cases.spec.text) or None,
         text_encoder=cases.file.encoder,
@@ -222,14 +213,13 @@ def _sentences(together: SharedErrors) -> tuple[str, ...]:
     sentences = together.sentences
     if not sentences:
         return ()
-    alike = [pair for pair in together.pairs if pair.near_copies]
-    first = alike[0]
+    first = next(pair for pair in together.pairs if pair.near_copies)
     shown = (
-        f"The most alike are {first.names[0]} and {first.names[1]}: the same answer to {100 * first.agreement:.0f} % "
+        f"The most alike are {' and '.join(first.experts)}: the same answer to {100 * first.agreement:.0f} % "
         f"of {first.n_shared} shared cases."
     )
     left = len(sentences) - MOST_GROUPS
-    more = (f"So do {left} more group{'s' if left > 1 else ''} of experts.",) if left > 0 else ()
+    more = (f"More groups of experts that do so: {left}.",) if left > 0 else ()
     return (*sentences[:MOST_GROUPS], *more, shown)
 
 

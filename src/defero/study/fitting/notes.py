@@ -2,7 +2,6 @@
 
 import re
 from difflib import get_close_matches
-from typing import NamedTuple
 
 from defero.core import ExpertTable
 from defero.core.errors import Argument, Message
@@ -10,7 +9,7 @@ from defero.core.wording import join_names
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
 from defero.data.cases import Cases
 from defero.data.fingerprint import row_fingerprints
-from defero.data.recipes.columns import MOST_OFFERED, CategoricalColumn, Column, odd_cells
+from defero.data.recipes.columns import CategoricalColumn, odd_cells
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import row_number
 from defero.data.tables.wide import plain_name
@@ -71,14 +70,13 @@ def few_groups(cases: Cases, parts: tuple[ExpertTable, ...], *, groups: str | No
     if groups is None:
         return []
     names = [{*map(plain_name, cases.apart.loc[part.features.index, groups].tolist())} for part in parts]
-    learn, held, panels, test = map(len, names)
-    if min(learn, held, panels, test) >= FEW_GROUPS:
-        return []
-    return [
+    learn, held, panels, test = sizes = [len(one) for one in names]
+    sentence = (
         f"there are {len(set().union(*names))} values of {groups}: {learn} in the cases to learn from, {held} to "
         f"calibrate, {panels} to conformalize and {test} in the test. With so few, the figures may not hold for "
         f"another {groups}."
-    ]
+    )
+    return [sentence] if min(sizes) < FEW_GROUPS else []
 
 
 def class_counts(table: ExpertTable) -> dict[str, int]:
@@ -115,41 +113,26 @@ def _odd_cells(cases: Cases, team: Team) -> list[str]:
             continue
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"
-        verb, cells = ("is not a number", "the cell") if odd.count == 1 else ("are not numbers", "such cells")
-        offered = odd.probably_blank[:MOST_OFFERED]
-        sentences.append(
-            Message(
-                f"column {name} {what}: {odd.listing()} {verb}, first in row {row}; correct {cells}, or leave "
-                f"{'it' if odd.count == 1 else 'them'} blank if the number is unknown",
-                *(() if not offered else (", or pass ", Argument("blank", list(offered)))),
-                ".",
-            )
-        )
+        sentences.append(Message(f"column {name} {what}: ", *odd.pieces(row), "."))
     return sentences
 
 
 def _like_ids(table: ExpertTable) -> list[str]:
     """Return a sentence for each column of whole numbers that differs in every row, or is called an id."""
     frame = table.features
-    columns = [name for name in frame.columns if frame[name].dtype.kind in "iu" and len(frame) >= MANY_ROWS]
-    same = [name for name in columns if frame[name].nunique() == len(frame)]
-    repeated = [name for name in columns if name not in same and _ID.search(str(name))]
-    return [
-        *(
-            Message(f"{name} differs in every row; if it names the cases, pass ", Argument("key", name), ".")
-            for name in same
-        ),
-        *(
-            Message(
-                f"{name} looks like an id and is used as a number; if its rows belong together, pass ",
-                Argument("groups", name),
-                ", else leave it out with ",
-                Argument("features"),
-                ".",
+    notes: list[str] = []
+    for name in frame.columns:
+        if frame[name].dtype.kind not in "iu" or len(frame) < MANY_ROWS:
+            continue
+        if frame[name].nunique() == len(frame):
+            notes.append(
+                Message(f"{name} differs in every row; if it names the cases, pass ", Argument("key", name), ".")
             )
-            for name in repeated
-        ),
-    ]
+        elif _ID.search(str(name)):
+            used = f"{name} looks like an id and is used as a number; if its rows belong together, pass "
+            leave = (", else leave it out with ", Argument("features"), ".")
+            notes.append(Message(used, Argument("groups", name), *leave))
+    return notes
 
 
 def _copied_rows(cases: Cases, team: Team) -> list[str]:
@@ -178,28 +161,23 @@ def _copied_rows(cases: Cases, team: Team) -> list[str]:
     ]
 
 
-class _Likeness(NamedTuple):
-    """How far a feature is the label: are all its values labels, and in which share of the rows is it the same?"""
-
-    name: str
-    holds_labels: bool
-    equal: float
-
-
 def _like_labels(table: ExpertTable, team: Team) -> list[str]:
     """Return a sentence for each copy of the truth, and one for all experts whom nobody named."""
-    likenesses = [_likeness(table, column.name) for column in _plain_columns(team)]
-    copies: list[str] = [
-        Message(
-            f"{one.name} equals the label in {100 * one.equal:.3g} % of the rows and is used as a feature; if it is a "
-            "copy of the truth, every figure here is too good: leave it out with ",
-            Argument("features"),
-            ".",
-        )
-        for one in likenesses
-        if one.equal >= COPY
-    ]
-    answers = [one.name for one in likenesses if one.holds_labels and one.equal < COPY]
+    recipe, copies, answers = team.recipe, list[str](), list[str]()
+    for name in [] if recipe is None else [one.name for one in recipe.columns if one.name not in recipe.text]:
+        codes = matching_codes(table.features[name], table.classes)
+        equal = float((codes == table.label_idx).mean())
+        if equal >= COPY:
+            copies.append(
+                Message(
+                    f"{name} equals the label in {100 * equal:.3g} % of the rows and is used as a feature; if it is a "
+                    "copy of the truth, every figure here is too good: leave it out with ",
+                    Argument("features"),
+                    ".",
+                )
+            )
+        elif not (codes == NO_CLASS).any():
+            answers.append(name)
     if not answers:
         return copies
     verb, what, them = ("holds", "is used as a feature", "it")
@@ -213,13 +191,3 @@ def _like_labels(table: ExpertTable, team: Team) -> list[str]:
         ".",
     )
     return [*copies, sentence]
-
-
-def _plain_columns(team: Team) -> list[Column]:
-    """Return the columns of numbers and of categories in use."""
-    return [] if team.recipe is None else [one for one in team.recipe.columns if one.name not in team.recipe.text]
-
-
-def _likeness(table: ExpertTable, name: str) -> _Likeness:
-    codes = matching_codes(table.features[name], table.classes)
-    return _Likeness(name, not (codes == NO_CLASS).any(), float((codes == table.label_idx).mean()))

@@ -1,6 +1,7 @@
 """Four disjoint parts of past cases: to learn from, to calibrate, to conformalize, for the test; what is refused."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,8 @@ def four_parts(
         )
     cutter = _Cutter(
         label_idx=cases.table.label_idx,
-        groups=None if groups is None else _names(cases, groups, what="group", source=source),
-        times=None if time is None else _times(cases, time, source=source),
+        groups=None if groups is None else _names(cases, groups, what="group"),
+        times=None if time is None else _times(cases, time),
         rng=np.random.default_rng(random_state),
     )
     try:
@@ -69,32 +70,27 @@ def four_parts(
             sizes = ((1 - other - panels) * rest, other * rest, panels * rest, test_share)
             rows = cutter.cut(np.arange(len(cases.table)), sizes)
         else:
-            rows = _as_the_column_says(_roles(cases, split, source=source), cutter, cases=cases, column=split)
+            rows = _as_the_column_says(_roles(cases, split), cutter, cases=cases, column=split)
             if cutter.groups is not None:
                 refuse_shared_groups(cutter.groups, rows)
     except SplitError as error:
-        column = groups if error.argument == "groups" else time
-        advice = () if error.advice is None else _other_columns("groups" if error.argument == "groups" else "time")
-        raise TableError(f"{source}: column {column}: {error.reason}", *advice, ".") from error
+        argument = Argument("groups" if error.argument == "groups" else "time")
+        finer = f" a column of {'smaller groups' if argument.name == 'groups' else 'finer times'}, or name the part of"
+        tail = (" each row in a column for ", Argument("split"), ", or leave ", argument, " out")
+        advice = () if error.advice is None else ("; pass ", argument, finer, *tail)
+        raise TableError(f"{source}: column {cases.spec.cuts[argument.name]}: {error.reason}", *advice, ".") from error
     learn, calibrate, conformalize, test = (cases.table.take(part) for part in rows)
     return learn, calibrate, conformalize, test
 
 
+@dataclass(frozen=True, eq=False)
 class _Cutter:
     """Cuts any of the rows by the rule that was asked for."""
 
-    def __init__(
-        self,
-        *,
-        label_idx: IntArray,
-        groups: NDArray[Any] | None,
-        times: NDArray[Any] | None,
-        rng: np.random.Generator,
-    ) -> None:
-        self.label_idx = label_idx
-        self.groups = groups
-        self.times = times
-        self.rng = rng
+    label_idx: IntArray
+    groups: NDArray[Any] | None
+    times: NDArray[Any] | None
+    rng: np.random.Generator
 
     def cut(self, rows: IntArray, fractions: Sequence[float]) -> Parts:
         sizes = tuple(fraction / sum(fractions) for fraction in fractions)
@@ -148,38 +144,39 @@ def _share_for_panels(table: ExpertTable, share: float = 1.0) -> float:
     return min(1.0, max(n_answers, 10.0) / FEW_ANSWERS)
 
 
-def _roles(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
+def _roles(cases: Cases, column: str) -> NDArray[Any]:
     """Return the part that each case is in, by name."""
     cells = cases.apart[column]
-    _refuse_blank(cases, column, source=source, what="part")
+    _refuse_blank(cases, column, what="part")
     known = {cell: part_named(cell) for cell in cells.unique().tolist()}
     roles = np.array([known[cell] for cell in cells.tolist()], dtype=object)
     strange: BoolArray = np.array([role is None for role in roles], dtype=np.bool_)
     if strange.any():
         place = int(np.argmax(strange))
-        row = row_number(cases.apart, place, first_row=cases.first_row)
         words = join_names(words[0] for words in PARTS.values())
-        raise TableError(
-            f"{source}: row {row}, column {column}: {quote_cell(cells.iloc[place])} names no part; expected {words}."
-        )
+        raise _refused(cases, column, place, f"{quote_cell(cells.iloc[place])} names no part; expected {words}.")
     return roles
 
 
-def _names(cases: Cases, column: str, *, what: str, source: str) -> NDArray[Any]:
-    _refuse_blank(cases, column, source=source, what=what)
+def _names(cases: Cases, column: str, *, what: str) -> NDArray[Any]:
+    _refuse_blank(cases, column, what=what)
     return np.array([*map(name_text, cases.apart[column].tolist()), None], dtype=object)[:-1]
 
 
-def _refuse_blank(cases: Cases, column: str, *, source: str, what: str) -> None:
+def _refuse_blank(cases: Cases, column: str, *, what: str) -> None:
     place = next((place for place, cell in enumerate(cases.apart[column].tolist()) if is_blank(cell)), None)
     if place is not None:
-        row = row_number(cases.apart, place, first_row=cases.first_row)
-        raise TableError(f"{source}: row {row}, column {column}: the {what} is blank; fill it in or drop the row.")
+        raise _refused(cases, column, place, f"the {what} is blank; fill it in or drop the row.")
 
 
-def _times(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
+def _refused(cases: Cases, column: str, place: int, why: str) -> TableError:
+    row = row_number(cases.apart, place, first_row=cases.first_row)
+    return TableError(f"{cases.source}: row {row}, column {column}: {why}")
+
+
+def _times(cases: Cases, column: str) -> NDArray[Any]:
     """Return (n,) numbers or dates that grow with time."""
-    _refuse_blank(cases, column, source=source, what="time")
+    _refuse_blank(cases, column, what="time")
     cells = cases.apart[column]
     if cells.dtype.kind == "M":
         return cells.to_numpy()
@@ -190,49 +187,25 @@ def _times(cases: Cases, column: str, *, source: str) -> NDArray[Any]:
     neither: BoolArray = dates.isna().to_numpy() & wrong
     if neither.any():
         place = int(np.argmax(neither))
-        row = row_number(cases.apart, place, first_row=cases.first_row)
-        raise TableError(
-            f"{source}: row {row}, column {column}: {quote_cell(cells.iloc[place])} is no time; expected a number, "
-            "or a date as 2024-05-01 or 2024-05-01T09:30, in every row."
-        )
+        expected = "expected a number, or a date as 2024-05-01 or 2024-05-01T09:30, in every row."
+        raise _refused(cases, column, place, f"{quote_cell(cells.iloc[place])} is no time; {expected}")
     compact = dates.notna().to_numpy() & cells.astype(str).str.fullmatch(_COMPACT).to_numpy()
-    _refuse_mixture(cases, column, ~wrong & ~compact, source=source)
-    return dates.to_numpy()
+    number: BoolArray = ~wrong & ~compact
+    if not number.any():
+        return dates.to_numpy()
+    # Such as a spreadsheet's days, or bare years, beside dates.
+    places = (int(np.argmax(number)), int(np.argmin(number)))
+    rows = [row_number(cases.apart, place, first_row=cases.first_row) for place in places]
+    first, second = (quote_cell(cells.iloc[place]) for place in places)
+    raise TableError(
+        f"{cases.source}: column {column} mixes numbers and dates: row {rows[0]} has the number {first}, row {rows[1]} "
+        f"has the date {second}; write every time as a number, or every one as a date like 2024-05-01 (in a "
+        "spreadsheet, format the column as dates and export it again)."
+    )
 
 
 _COMPACT = r"\s*\d{8}(\.0)?\s*"
 """A date without its dashes, and no number."""
-
-
-def _refuse_mixture(cases: Cases, column: str, number: BoolArray, *, source: str) -> None:
-    """Raise where some cells are numbers (n,) and the others dates, such as a spreadsheet's days, or bare years."""
-    if not number.any():
-        return
-    cells = cases.apart[column]
-    examples = []
-    for what, place in (("the number", int(np.argmax(number))), ("the date", int(np.argmin(number)))):
-        row = row_number(cases.apart, place, first_row=cases.first_row)
-        examples.append(f"row {row} has {what} {quote_cell(cells.iloc[place])}")
-    raise TableError(
-        f"{source}: column {column} mixes numbers and dates: {', '.join(examples)}; write every time as a number, "
-        "or every one as a date like 2024-05-01 (in a spreadsheet, format the column as dates and export it again)."
-    )
-
-
-def _other_columns(argument: str) -> tuple[object, ...]:
-    """Say what to do about a column that leaves a part empty."""
-    smaller = "smaller groups" if argument == "groups" else "finer times"
-    return (
-        "; pass ",
-        Argument(argument),
-        f" a column of {smaller}, or name the part of each row in a column for ",
-        Argument("split"),
-        ", or leave ",
-        Argument(argument),
-        " out",
-    )
-
-
 MOST_SEED = 2**32 - 1
 LEAST_LEARN, LEAST_CASES = 10, 20
 """Two cases for each of the five folds that training looks at, and as many more for the other three parts."""

@@ -15,7 +15,7 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import text_of
 from defero.decide.terms import Terms
 from defero.judge.intervals import Comparison, Share, compare, holm
-from defero.judge.record.figures import Cell, Figure, FigureTable, count_figure, gain_of, share_of
+from defero.judge.record.figures import Cell, Figure, FigureTable
 from defero.study.judging.evaluation import Evaluation, evaluate_cases
 from defero.study.money import with_fees
 from defero.study.team_cases import Reading, read_for_team
@@ -55,16 +55,14 @@ def rivals_text(rivals: Sequence[Rival]) -> str:
     rows: list[list[Cell]] = []
     for rival in rivals:
         one = rival.comparison
-        shares = [count_figure(one.n), Figure(one.first), Figure(one.second), gain_of(one)]
+        shares = [Figure.number(one.n), Figure(one.first), Figure(one.second), Figure.gain(one)]
         rows.append([rival.model, *shares, f"{one.p_value:.3g}", f"{rival.adjusted:.3g}"])
     head = ["against", "cases", "this team", "the other", "difference, in points", "p", "p, adjusted"]
-    several = len(rivals) > 1
-    lines = [
-        f"On the cases that neither team saw ({100 * rivals[0].comparison.level:g} % paired score intervals; McNemar's "
-        "exact p):\n",
-        FigureTable(head, rows).only(range(6 + several)).text(),
-    ]
-    return "\n".join(lines + [f"\nThe p values are adjusted for being {len(rivals)} (Holm)."] * several)
+    level = f"{100 * rivals[0].comparison.level:g} % paired score intervals; McNemar's exact p"
+    table = f"On the cases that neither team saw ({level}):\n\n"
+    if len(rivals) == 1:
+        return table + FigureTable(head, rows).only(range(6)).text()
+    return table + FigureTable(head, rows).text() + f"\n\nThe p values are adjusted for being {len(rivals)} (Holm)."
 
 
 def compare_teams(
@@ -80,10 +78,10 @@ def compare_teams(
     teams = {other: load(other) for other in others}
     for other, team in teams.items():  # what is wrong with any of them shows before the first is tried
         _check_alike(ours, other, team, label=reading.said.label)
-    label = reading.said.label or ours.team.facts.spec.label
+    label, read_terms = reading.said.label or ours.team.facts.spec.label, with_fees(terms)
     named = replace(reading, said=reading.said.but(label=label))
     comparisons = [
-        _comparison(ours, other, team, named, all_rows_new=all_rows_new, terms=with_fees(terms))
+        _comparison(ours, other, team, named, all_rows_new=all_rows_new, terms=read_terms)
         for other, team in teams.items()
     ]
     adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
@@ -192,16 +190,12 @@ class LimitedTeam:
         batch = self.assignment
         rows = [["the model", str(int((~batch.deferred).sum()))]]
         rows += [[name, str(load)] for name, load in zip(batch.expert_names, batch.load.tolist(), strict=True)]
-        return "\n".join(
-            [
-                f"Under the limits the team is right on {share_of(self.share)}, asks {batch.deferred.mean():.2f} "
-                f"questions per case and costs {self.cost.mean():.4g} per case (expected: "
-                f"{batch.expected_cost.mean():.4g}).",
-                "",
-                FigureTable(["who", "cases"], rows).text(),
-                *batch.sentences(),
-            ]
+        head = (
+            f"Under the limits the team is right on {Figure.share(self.share)}, asks {batch.deferred.mean():.2f} "
+            f"questions per case and costs {self.cost.mean():.4g} per case (expected: "
+            f"{batch.expected_cost.mean():.4g}).\n"
         )
+        return "\n".join([head, FigureTable(["who", "cases"], rows).text(), *batch.sentences()])
 
 
 def within_limits(judged: Evaluation) -> LimitedTeam | None:

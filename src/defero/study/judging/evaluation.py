@@ -10,6 +10,7 @@ import numpy as np
 
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
+from defero.core.display import plain
 from defero.core.errors import TableError
 from defero.core.trial import Trial
 from defero.core.wording import count_of
@@ -21,10 +22,9 @@ from defero.data.tables.wide import plain_name
 from defero.decide.terms import TeamTerms, Terms
 from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
-from defero.judge.record.figures import plain
 from defero.judge.record.team import TeamRecord
 from defero.study.fitting.fit_team import shared_caution
-from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence, of_seen_groups
+from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence
 from defero.study.judging.summary import record_text
 from defero.study.money import bad_fees, on_cases, terms_of_study
 from defero.study.sifting import without_bad_fees
@@ -90,12 +90,12 @@ class Evaluation:
     table: str
     team: Team
     cases: ExpertTable
-    rows: int
-    seen_by_fit: int
-    of_seen_groups: int
     trial: Trial
     terms: TeamTerms
     columns: "pd.DataFrame"
+    rows: int
+    seen_by_fit: int = 0
+    of_seen_groups: int = 0
     random_state: int = 0
     majority: str | None = None
     notes: tuple[str, ...] = ()
@@ -208,8 +208,8 @@ class Evaluation:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
         values = {**self.record.to_dict(), "unusual": self.unusual}
         values["experts"] = [
-            {**expert, "probability_sd": plain(sd), "asked_alone": enough}
-            for expert, sd, enough in zip(values["experts"], self.expert_sd, self.team.proven.tolist(), strict=True)
+            {**expert, "probability_sd": plain(sd)}
+            for expert, sd in zip(values["experts"], self.expert_sd, strict=True)
         ]
         return values
 
@@ -272,54 +272,69 @@ def chosen_cases(trial: Trial) -> str | None:
 
 
 def evaluate_cases(
-    read: TeamCases,
-    *,
-    model: str,
-    all_rows_new: bool,
-    ask: str,
-    terms: Terms | None,
-    random_state: int,
+    read: TeamCases, *, model: str, all_rows_new: bool, ask: str, terms: Terms | None, random_state: int
 ) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
     team, cases = read.team, read.cases
     whole = terms_of_study(terms, team)
-    where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
     if read.bad is not None:
-        cases = without_bad_fees(cases, read.bad, bad_fees(whole, cases.frame, **where))
-    own = on_cases(whole, cases.frame, **where)
-    fresh = fresh_cases(team, cases, key=read.key_column, all_rows_new=all_rows_new)
-    judged = fresh.rows & ~of_seen_groups(team, cases, all_rows_new=all_rows_new)
+        bad = bad_fees(whole, cases.frame, source=cases.source, first_row=cases.first_row)
+        cases = without_bad_fees(cases, read.bad, bad)
+    fresh, judged = fresh_cases(team, cases, key=read.key_column, all_rows_new=all_rows_new)
     if not judged.any():
         raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
-    test, own = cases.table.take(judged), own.take(judged)
-    past = (test.features, test.labels, test.answers)
-    trial = try_out(team, *past, **where, disjoint=True, ask=ask, terms=own)
-    return Evaluation(
+    return judge_rows(
+        team,
+        cases,
+        judged,
+        terms=whole,
+        notes=_notes_on(cases, judged, team, fresh),
         model=model,
-        table=cases.source,
-        team=team,
-        cases=test,
+        ask=ask,
+        random_state=random_state,
         rows=len(cases.table),
         seen_by_fit=int((~fresh.rows).sum()),
         of_seen_groups=int((fresh.rows & ~judged).sum()),
-        trial=trial,
-        terms=own,
-        columns=cases.frame.loc[judged],
-        random_state=random_state,
-        majority=cases.majority_sentence(),
-        notes=(*_notes_on(cases, test, team, fresh), *other_terms(team, own), *whole.notes()),
         rows_checked=team.rows_key is None,
     )
 
 
-def _notes_on(cases: Cases, test: ExpertTable, team: Team, fresh: Fresh) -> tuple[str, ...]:
+def judge_rows(
+    team: Team,
+    cases: Cases,
+    judged: BoolArray,
+    *,
+    terms: TeamTerms,
+    ask: str,
+    disjoint: bool = True,
+    notes: tuple[str, ...] = (),
+    **facts: Any,
+) -> Evaluation:
+    """Judge a team on some of the cases (n,); without `disjoint` rows that a stage has used are refused."""
+    where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
+    test, own = cases.table.take(judged), on_cases(terms, cases.frame, **where).take(judged)
+    past = (test.features, test.labels, test.answers)
+    return Evaluation(
+        table=cases.source,
+        team=team,
+        cases=test,
+        trial=try_out(team, *past, **where, disjoint=disjoint, ask=ask, terms=own),
+        terms=own,
+        columns=cases.frame.loc[judged],
+        majority=cases.majority_sentence(),
+        notes=(*notes, *other_terms(team, own), *terms.notes()),
+        **facts,
+    )
+
+
+def _notes_on(cases: Cases, judged: BoolArray, team: Team, fresh: Fresh) -> tuple[str, ...]:
     """Say what was left out of a table, which rows look alike, and which cells are blank or new to the team."""
     alike = (
         f"{count_of(fresh.alike, 'case')} {'has' if fresh.alike == 1 else 'have'} the features of rows that "
         f"{learners(team)} used, but another key, and count as new: if they are the same cases, the figures are too "
         "good.",
     )
-    remarks = {} if team.recipe is None else team.recipe.remarks(test.features)
+    remarks = {} if team.recipe is None else team.recipe.remarks(cases.table.features[judged])
     return (
         *(*cases.notes, *no_groups_sentence(team, cases)),
         *(alike if fresh.alike else ()),

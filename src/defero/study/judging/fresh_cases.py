@@ -43,8 +43,10 @@ def seen_keys(team: Team, cases: Cases, parts: Sequence[ExpertTable]) -> dict[st
     return {KEYED: np.concatenate(marks)}
 
 
-def fresh_cases(team: Team, cases: Cases, *, key: str | None, all_rows_new: bool = False) -> Fresh:
-    """Tell which cases are new to a team; raises where nobody can tell.
+def fresh_cases(team: Team, cases: Cases, *, key: str | None, all_rows_new: bool = False) -> tuple[Fresh, BoolArray]:
+    """Tell which cases are new to a team, and which (n,) of these are of no group that it saw.
+
+    Raises where nobody can tell.
 
     Parameters
     ----------
@@ -55,20 +57,16 @@ def fresh_cases(team: Team, cases: Cases, *, key: str | None, all_rows_new: bool
     all_rows_new : bool
         The caller vouches that all are new. Where the rows can be checked, they are checked all the same.
     """
-    table = cases.table
-    if not _can_check(team, all_rows_new=all_rows_new):
-        return Fresh(np.ones(len(table), dtype=np.bool_), 0)
+    table, everything = cases.table, np.ones(len(cases.table), dtype=np.bool_)
+    if not all_rows_new:
+        check_rows_known(team.rows_key)
+    if team.rows_key is not None:
+        return Fresh(everything, 0), everything
     features = _marks_of_rows(team, cases)
     keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
     answered = with_answers(features, table.label_idx, table.coded)
-    return fresh_rows(CaseMarks(features, answered, keyed), _marks_seen(team))
-
-
-def _can_check(team: Team, *, all_rows_new: bool) -> bool:
-    """Tell whether rows can be checked; raises where they cannot and the caller does not vouch for them."""
-    if not all_rows_new:
-        check_rows_known(team.rows_key)
-    return team.rows_key is None
+    fresh = fresh_rows(CaseMarks(features, answered, keyed), _marks_seen(team))
+    return fresh, fresh.rows & ~_of_seen_groups(team, cases)
 
 
 def rows_are_checked(team: Team, *, all_rows_new: bool) -> tuple[Message, ...]:
@@ -101,8 +99,9 @@ def _marks_seen(team: Team) -> CaseMarks:
 
 def _with_key(keys: "pd.Series[Any]", marks: HashArray) -> HashArray:
     """Return fingerprints (n,) of keys and features together: numbers that begin anew name other cases."""
-    named = text_fingerprints("" if is_blank(cell) else plain_name(cell) for cell in keys.tolist())
-    halves = [half for both in (named, marks) for half in (both >> np.uint64(32), both & np.uint64(0xFFFFFFFF))]
+    halves = [
+        half for both in (_fingerprints(keys), marks) for half in (both >> np.uint64(32), both & np.uint64(0xFFFFFFFF))
+    ]
     return row_fingerprints(np.column_stack(halves).astype(np.float64))
 
 
@@ -115,18 +114,17 @@ def seen_groups(cases: Cases, parts: Sequence[ExpertTable], *, groups: str | Non
     return {_GROUPS: np.unique(text_fingerprints(names))}
 
 
-def of_seen_groups(team: Team, cases: Cases, *, all_rows_new: bool = False) -> BoolArray:
-    """Tell which cases (n,) are of a group that `fit` saw; none where it kept no groups or the file names none.
-
-    Raises where nobody can tell, unless the caller vouches that all rows, and with them their groups, are new.
-    """
+def _of_seen_groups(team: Team, cases: Cases) -> BoolArray:
+    """Tell which cases (n,) are of a group that `fit` saw; none where it kept no groups or the file names none."""
     known, groups = team.seen.get(_GROUPS), team.facts.spec.groups
-    can_check = _can_check(team, all_rows_new=all_rows_new)
-    if not can_check or known is None or groups not in cases.apart.columns:
+    if known is None or groups not in cases.apart.columns:
         return np.zeros(len(cases.table), dtype=np.bool_)
-    cells = cases.apart[groups].tolist()
-    names = ["" if is_blank(cell) else plain_name(cell) for cell in cells]  # no group is called so
-    return np.isin(text_fingerprints(names), known)
+    return np.isin(_fingerprints(cases.apart[groups]), known)
+
+
+def _fingerprints(cells: "pd.Series[Any]") -> HashArray:
+    """Return fingerprints of names (n,); nothing is called as a blank cell is."""
+    return text_fingerprints("" if is_blank(cell) else plain_name(cell) for cell in cells.tolist())
 
 
 def no_groups_sentence(team: Team, cases: Cases) -> tuple[str, ...]:

@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, IntArray
+from defero.core.display import Plain
 from defero.core.errors import Argument, InputError
 from defero.core.wording import percent
 from defero.data.tables.cells import is_blank, no_such_column, text_of
 from defero.judge.intervals import Share
-from defero.judge.record.figures import Cell, Figure, FigureTable, Plain, count_figure, in_points, share_of
+from defero.judge.record.figures import Cell, Figure, FigureTable, in_points
 from defero.study.judging.evaluation import Evaluation
 from defero.team.deciding import decide_scored
 
@@ -73,8 +74,8 @@ class GroupTable(Plain):
         """Return the accuracy of team and model."""
         rows: list[list[Cell]] = []
         for one in self.rows:
-            asked = count_figure(one.cases - one.load["model"])
-            rows.append([one.value, count_figure(one.cases), share_of(one.team), share_of(one.model), asked])
+            asked = Figure.number(one.cases - one.load["model"])
+            rows.append([one.value, Figure.number(one.cases), Figure.share(one.team), Figure.share(one.model), asked])
         return FigureTable([self.column, "cases", "team", "model alone", "asked about, if all could be"], rows)
 
     def recall(self) -> FigureTable:
@@ -82,8 +83,8 @@ class GroupTable(Plain):
         rows: list[list[Cell]] = []
         for one in self.rows:
             gain = Figure(one.team.value - one.model.value, write=in_points)
-            recalls = [share_of(share) for share in one.recall.values()][:MOST_CLASSES]
-            rows.append([one.value, count_figure(one.cases), share_of(one.team), gain, *recalls])
+            recalls = [Figure.share(share) for share in one.recall.values()][:MOST_CLASSES]
+            rows.append([one.value, Figure.number(one.cases), Figure.share(one.team), gain, *recalls])
         labels = [f"recall of {label}" for one in self.rows[:1] for label in one.recall][:MOST_CLASSES]
         return FigureTable(
             ["", "cases", "team", "gain, in points", *labels],

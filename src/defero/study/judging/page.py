@@ -58,7 +58,6 @@ def write_page(evaluation: Evaluation, out: Path, *, command: str, spell: Spelli
     void = other_terms(evaluation.team, evaluation.terms)
     evidence = Evidence(
         expert_sd=evaluation.expert_sd,
-        min_answers=evaluation.team.min_answers,
         groups={one.column: (one.recall(), one.load()) for one in evaluation.groups},
         panels_void=" ".join(one[:1].upper() + one[1:] for one in void),
     )

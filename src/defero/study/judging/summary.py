@@ -5,7 +5,7 @@ import math
 from defero.core.wording import money, percent
 from defero.judge.panels import PanelRecord
 from defero.judge.record import tables
-from defero.judge.record.figures import Figure, gain_of, share_of
+from defero.judge.record.figures import Figure
 from defero.judge.record.members import PromiseRecord
 from defero.judge.record.team import TeamRecord
 
@@ -29,7 +29,7 @@ def record_text(record: TeamRecord) -> str:
     lines += [_COLUMNS, _PROMISES if record.promising else _WEIGHTS]
     if record.experts:
         lines.append(
-            f"\nTeam minus model, in points: {gain_of(record.gain)}; McNemar's p = {record.gain.p_value:.2g}.\n"
+            f"\nTeam minus model, in points: {Figure.gain(record.gain)}; McNemar's p = {record.gain.p_value:.2g}.\n"
             f"The team is right where the model alone is wrong on {record.only_team_right} cases, "
             f"and wrong where it is right on {record.only_model_right}."
         )
@@ -102,6 +102,6 @@ def panel_lines(panel: PanelRecord) -> list[str]:
         lines.append(
             f"A panel has {tables.plus_minus(panel.raw_size, panel.raw_size_half)} experts on average, and "
             f"{tables.plus_minus(panel.filled_size, panel.filled_size_half)} if the top expert is added to empty "
-            f"panels. With panels voting the team is right on {share_of(panel.team_with_panels)}."
+            f"panels. With panels voting the team is right on {Figure.share(panel.team_with_panels)}."
         )
     return lines

@@ -1,7 +1,8 @@
 """Who of a pool answers each item of a file; tables are read, decided and written piece by piece."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,14 @@ import pandas as pd
 
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, join_names, money
-from defero.data.tables.bad_rows import BadCell, BadRows, are_skipped
-from defero.data.tables.cells import no_such_column
+from defero.data.tables.bad_rows import BadRows, are_skipped
 from defero.data.tables.read import Table, TableSource
 from defero.pools.choosing import RouteRule
 from defero.pools.decision import PoolDecision
 from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
 from defero.study.pools.pool_fees import Fees, bad_prices, present_members, prices_of, usable_fees
+from defero.study.routing.arrivals import bad_rows_of, key_among
 from defero.study.routing.decisions import RoutedFile, decisions_to
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def route_pool(
     if out is not None and source.path is not None and out.exists() and out.samefile(source.path):
         raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
     columns = source.columns()
-    key = _key(team, key, columns, source=source.name)
+    key = key_among(columns, key, known=team.facts.key, source=source.name)
     available = present_members(absent, team.expert_names)
     by_member, routing = study.fees(fees), PoolRouting(out, team.expert_names)
     by_member, notes = usable_fees(by_member, fees, columns)
@@ -127,8 +128,9 @@ def route_pool(
     limited = budget is not None or capacity is not None
     trade_off = _trade_off(study, error_cost, fees, {"budget": budget, "floor": floor})
     rule: dict[str, Any] = {"trade_off": trade_off, "floor": floor, "available": available}
-    where = {"source": source.name, "first_row": source.first_row}
-    bad = _bad_rows(team, by_member, source, skip=are_skipped(bad_rows))
+    where: dict[str, Any] = {"source": source.name, "first_row": source.first_row}
+    bad_fees = partial(bad_prices, by_member, first_row=source.first_row)
+    bad = bad_rows_of(team.recipe, bad_fees, **where, skip=are_skipped(bad_rows))
     rule |= {"budget": budget, "capacity": capacity}
     with decisions_to(out, routing, bad) as put:
         pieces = bad.good(_pieces(team, source, key, bad))
@@ -160,17 +162,6 @@ def _trade_off(
     return None if limited_by else study.trade_off(error_cost, fees)
 
 
-def _bad_rows(team: PoolRouter, fees: Any, source: TableSource, *, skip: bool) -> BadRows:
-    recipe, first_row = team.recipe, source.first_row
-    assert recipe is not None
-
-    def find(piece: pd.DataFrame) -> list[BadCell]:
-        features = recipe.bad_cells(piece, source=source.name, first_row=first_row)
-        return [*features, *bad_prices(fees, piece, first_row=first_row)]
-
-    return BadRows(source.name, find, first_row, skip)
-
-
 Decided = Iterator[tuple[pd.DataFrame, Any, PoolDecision]]
 
 
@@ -193,14 +184,12 @@ def _whole(team: PoolRouter, pieces: Iterator[pd.DataFrame], fees: Any, rule: di
     for piece, features in zip(frames, parts, strict=True):
         rows = slice(start, start + len(piece))
         start += len(piece)
-        own = PoolDecision(
-            decision.expert[rows],
-            decision.expert_names,
-            decision.score[rows],
-            decision.price[rows],
-            decision.rule,
-            decision.trade_off,
-            None if decision.exception is None else decision.exception[rows],
+        own = replace(
+            decision,
+            expert=decision.expert[rows],
+            score=decision.score[rows],
+            price=decision.price[rows],
+            exception=None if decision.exception is None else decision.exception[rows],
         )
         yield piece, features, own
 
@@ -242,10 +231,3 @@ def _pieces(team: PoolRouter, source: TableSource, key: str | None, bad: BadRows
         return iter([source.read(as_text=[])])
     texts = [*team.recipe.categorical, *([] if key is None else [key])]
     return source.chunks(as_text=texts, on_bad=bad.on_bad)
-
-
-def _key(team: PoolRouter, key: str | None, columns: list[str], *, source: str) -> str | None:
-    if key is not None and key not in columns:
-        raise no_such_column(key, columns, source=source, role="the key")
-    known = team.facts.key
-    return key or (known if known in columns else None)

@@ -12,7 +12,7 @@ from defero.core.errors import Argument, InputError
 from defero.data.cases import export_path, no_question
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control, writes
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.tables.bad_rows import BadCell, BadRows
+from defero.data.tables.bad_rows import BadCell, BadRows, FindBad
 from defero.data.tables.cells import BlankCells, no_such_column
 from defero.data.tables.formats import table_format
 from defero.data.tables.read import TableSource
@@ -64,10 +64,7 @@ class Arrivals:
     def own_key(self, piece: pd.DataFrame, *, key: str | None) -> str | None:
         """Return the column to copy; the one that `fit` had need not be there."""
         names = list(map(str, piece.columns if self.names is None else self.names))
-        if key is not None and key not in names:
-            raise no_such_column(key, names, source=self.source, role="the key")
-        chosen = key or self.key
-        return chosen if chosen in names else None
+        return key_among(names, key, known=self.key, source=self.source)
 
     def good(self) -> Iterator[pd.DataFrame]:
         """Yield the rows that can be used; raises at the end where others are an error."""
@@ -88,8 +85,10 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, terms: TeamTe
             ": only the tasks of a Label Studio export are written as .json; for a table of decisions name it "
             f"{out.name.split('.')[0]}.csv.",
         )
+    first_row = source.first_row if kind == TABLE else 1
+    where: dict[str, Any] = {"source": source.name, "first_row": first_row}
+    bad = bad_rows_of(team.recipe, partial(bad_fees, terms, **where), **where, skip=skip)
     if kind == TABLE:
-        bad = _bad_rows(team, terms, source.name, source.first_row, skip=skip)
         return _of_table(team, source, bad, terms, key=key or own_key, all_columns=reading.answers is not None)
     question = team.facts.control if control is None else None
     cases = EXPORTS.find(kind).read_open(
@@ -109,7 +108,6 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, terms: TeamTe
             Argument("out", "decisions.csv"),
             ".",
         )
-    bad = _bad_rows(team, terms, source.name, 1, skip=skip)
     items = source.blanks.without(cases.key).apply(cases.items)
     return Arrivals(lambda: iter([items]), source.name, 1, cases.key, bad, kind, cases)
 
@@ -127,16 +125,21 @@ def _of_table(
     return Arrivals(read, source.name, source.first_row, team.facts.spec.key, bad, names=names)
 
 
-def _bad_rows(team: Team, terms: TeamTerms, source: str, first_row: int, *, skip: bool) -> BadRows:
-    recipe = team.recipe
-    assert recipe is not None
-    decoded = (
-        isinstance(recipe, PictureRecipe) and not skip
-    )  # read once, where they are used: the first bad one is told
+def key_among(columns: list[str], key: str | None, *, known: str | None, source: str) -> str | None:
+    """Return the column that names the cases: as said, which must be there, else the `known` one of `fit`."""
+    if key is not None and key not in columns:
+        raise no_such_column(key, columns, source=source, role="the key")
+    return key or (known if known in columns else None)
+
+
+def bad_rows_of(recipe: Any, bad_fees: FindBad, *, source: str, first_row: int, skip: bool) -> BadRows:
+    """Return what sorts out rows with a feature or a fee that cannot be used."""
+    # Pictures are read once, where they are used: the first bad one is told.
+    decoded = isinstance(recipe, PictureRecipe) and not skip
 
     def find(piece: pd.DataFrame) -> list[BadCell]:
         features = [] if decoded else recipe.bad_cells(piece, source=source, first_row=first_row)
-        return [*features, *bad_fees(terms, piece, source=source, first_row=first_row)]
+        return [*features, *bad_fees(piece)]
 
     return BadRows(source, find, first_row, skip)
 

@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 import defero
 from defero.core.display import Preformatted
-from defero.core.errors import Argument, InputError
+from defero.core.errors import InputError
 from defero.core.wording import count_of, percent
 from defero.data.model_folder import files_of, library_versions
 from defero.data.tables.parquet import parquet_files
@@ -28,14 +28,11 @@ from defero.data.whole_files import write_whole
 from defero.decide.terms import Terms
 from defero.study.engines import Engine
 from defero.study.routing.route import route_cases
-from defero.study.team_cases import Reading
+from defero.study.team_cases import Reading, check_shared
 from defero.team import Team
 
-FILE_OPTIONS: dict[str, Any] = {
-    **dict.fromkeys(("key", "terms", "ask")),
-    **{"uncertainty": False, "unusual": "flag", "bad_rows": "stop", "blank": ()},
-}
-"""Options of `route` that are about single cases, as they are where nothing is said."""
+FILE_OPTIONS = ("key", "terms", "ask", "uncertainty", "unusual", "bad_rows", "blank")
+"""Options of `route` that are about single cases."""
 RUNS = "_runs"
 """Folder of what was decided for single files; readers of Parquet folders skip names with an underscore."""
 
@@ -84,8 +81,6 @@ class FolderRouting(Preformatted):
         Folder of the decisions, with a file for each file of cases.
     files : int
         How many files there are.
-    cases : int
-        How many cases were decided.
     load : Counter
         How many cases the model and each expert get.
     unusual : int
@@ -95,10 +90,14 @@ class FolderRouting(Preformatted):
 
     out: Path
     files: int
-    cases: int
     load: Counter[str] = field(default_factory=Counter)
     unusual: int = 0
     cautions: tuple[str, ...] = ()
+
+    @property
+    def cases(self) -> int:
+        """How many cases were decided."""
+        return self.load.total()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -118,9 +117,7 @@ class FolderRouting(Preformatted):
         return "\n".join([head, *lines])
 
     def __repr__(self) -> str:
-        return (
-            f"FolderRouting: {count_of(self.cases, 'case')} in {count_of(self.files, 'file')}, decided in {self.out}."
-        )
+        return self.text()
 
 
 def route_folder(
@@ -146,7 +143,6 @@ def route_folder(
     return FolderRouting(
         out=task.out,
         files=len(parts),
-        cases=load.total(),
         load=load,
         unusual=sum(result["unusual"] for result in in_order),
         cautions=tuple(dict.fromkeys(sentence for result in in_order for sentence in result["cautions"])),
@@ -157,15 +153,10 @@ def route_file(task: FolderTask, part: str) -> dict[str, Any]:
     """Route one file of a folder; the file of decisions has the same name."""
     target = task.out / part
     target.parent.mkdir(parents=True, exist_ok=True)
-    options = {**FILE_OPTIONS, **task.options}
-    routing = route_cases(
-        task.team,
-        Reading.of(task.folder / part, key=options.pop("key"), blank=options.pop("blank"), inside=task.folder),
-        target,
-        model=task.name,
-        progress=None,
-        **options,
-    )
+    options = dict(task.options)
+    said = {"key": options.pop("key", None), "blank": options.pop("blank", ())}
+    reading = Reading.of(task.folder / part, **said, inside=task.folder)
+    routing = route_cases(task.team, reading, target, model=task.name, **options)
     load = {name: int(count) for name, count in sorted(routing.load.items())}
     return {"load": load, "unusual": int(routing.unusual), "cautions": list(map(str, routing.cautions))}
 
@@ -194,14 +185,7 @@ def _plain(value: Any) -> Any:
 
 def _parts(source: Path, target: Path) -> list[str]:
     """Return the Parquet files of a folder, relative to it, in the order of their names."""
-    if not source.is_dir():
-        raise InputError(
-            f"{source}: several workers share the files of a folder, and this is none; leave out ",
-            Argument("engine"),
-            " and ",
-            Argument("workers"),
-            ", or split the table into Parquet files.",
-        )
+    check_shared(source, is_folder=source.is_dir())
     if target.is_file():
         raise InputError(f"{target}: is a file; a folder of cases is routed to a folder.", argument="out")
     if source.resolve() == target.resolve() or source.resolve() in target.resolve().parents:

@@ -252,19 +252,25 @@ def decision_columns(
     if model_idx is not None:
         class_idx, p_model = model_idx, np.where(model_idx == class_idx, p_model, at(scores.class_proba, model_idx))
     names, who, deferred = decision.expert_names, decision.expert, decision.deferred
-    alone, model_says, p_model = text_at((*names, ""), who), text_at(classes, class_idx), _rounded(p_model)
+    alone, model_says, p_model = text_at((*names, ""), who), text_at(classes, class_idx), p_model.round(6)
+    # Six digits are more than anybody can know of a probability, and keep the file readable.
+    probabilities = {}
+    for j, name in enumerate(names):
+        probabilities[f"p_{name}"] = scores.expert_proba[:, j].round(6)
+        if sd is not None:
+            probabilities[f"sd_{name}"] = sd[:, j].round(6)
     panel = alone if panels is None else text_array(_joined(panels & deferred[:, None], names))
     return {
         "ask": panel if ask_panel else alone,
         "label": blank_where(deferred, model_says),
         "p_right": np.where(deferred, np.nan, p_model),
-        "expected_cost": _rounded(decision.expected_cost),
+        "expected_cost": decision.expected_cost.round(6),
         "route": text_at((*names, "model"), who),
         "panel": panel,
         "model_says": model_says,
         "unusual": text_array(decision.unusual),
         "p_model": p_model,
-        **_expert_columns(scores, names, sd),
+        **probabilities,
         "reason": text_array(decision.phrases()),
     }
 
@@ -287,25 +293,11 @@ def blank_where(asked: BoolArray, labels: Any) -> Any:
     return known
 
 
-def _expert_columns(scores: Scores, names: tuple[str, ...], sd: FloatArray | None) -> dict[str, FloatArray]:
-    columns = {}
-    for j, name in enumerate(names):
-        columns[f"p_{name}"] = _rounded(scores.expert_proba[:, j])
-        if sd is not None:
-            columns[f"sd_{name}"] = _rounded(sd[:, j])
-    return columns
-
-
 def _joined(panels: BoolArray, names: tuple[str, ...]) -> Any:
     """Return the names of each panel as an Arrow array of n texts."""
     ends = np.concatenate([[0], np.cumsum(panels.sum(axis=1))]).astype(np.int32)
     members = pa.array(names, pa.string()).take(pa.array(np.nonzero(panels)[1]))
     return pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), members), "; ")
-
-
-def _rounded(values: FloatArray) -> FloatArray:
-    """Six digits are more than anybody can know of a probability, and keep the file readable."""
-    return values.round(6)
 
 
 TEXT = pd.Series(["a"]).dtype

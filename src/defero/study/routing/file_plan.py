@@ -1,40 +1,34 @@
 """How the cases of a file are settled that do not stand for themselves: limits, answers so far, asking in turn."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, probability
 from defero.core.errors import Argument, InputError
 from defero.core.labels import MISSING, Labels, encode_labels
-from defero.core.results import MODEL, Assignment, Steps
+from defero.core.results import MODEL, Assignment
 from defero.core.scores import Scores
 from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
-from defero.data.answers.spellings import Spellings, missing_answers_note, without_missing_answers
+from defero.data.answers.spellings import Spellings, missing_answers_note
 from defero.data.tables.read import NoRowsError
+from defero.decide.assigning.limits import capacity_of
 from defero.decide.terms import TeamTerms
+from defero.study.money import on_cases
 from defero.study.routing.decisions import SETTLED, blank_where
 from defero.study.team_cases import Reading
 from defero.team import Team
-from defero.team.asking import next_step_of
-
-
-@dataclass(frozen=True, eq=False)
-class AnswersSoFar:
-    """Answers to the cases of a file as class numbers (n, J), -1 where there is none, and notes on the log."""
-
-    answer_idx: IntArray
-    notes: tuple[str, ...] = ()
+from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of
 
 
 def answers_so_far(
     team: Team, pieces: Iterable[pd.DataFrame], reading: Reading, *, key: str | None, source: str, first_row: int
-) -> AnswersSoFar:
-    """Return the answers of a log to the cases of a file.
+) -> tuple[IntArray, list[str]]:
+    """Return the answers of a log to the cases of a file as class numbers (n, J), and notes on the log.
 
     Of several answers of one person to one case the last counts. Unknown names and cases are errors. A log without
     rows is the first round.
@@ -56,12 +50,11 @@ def answers_so_far(
     keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
     answer_idx = np.full((len(keys), len(team.expert_names)), MISSING)
     try:
-        columns = long_columns(log.head(), **reading.log_columns(team), time=None, source=log.name)
+        columns = long_columns(log.head(), **reading.log_columns(team), source=log.name)
     except NoRowsError:  # the first round: nobody has answered yet
-        return AnswersSoFar(answer_idx)
+        return answer_idx, []
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
-    frame, missing = without_missing_answers(frame, [columns.answer], team.classes)
     joined = join_answers(
         keys,
         frame,
@@ -72,6 +65,7 @@ def answers_so_far(
         first_row=log.first_row,
         items_first_row=first_row,
     )
+    joined, missing = joined.without_missing(team.classes)
     strangers = [name for name in joined.expert_names if name not in team.expert_names]
     if strangers:
         hint = did_you_mean(strangers[0], team.expert_names)
@@ -83,7 +77,7 @@ def answers_so_far(
     if len(joined):
         with spellings.in_errors():
             answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(team.classes)
-    return AnswersSoFar(answer_idx, (*missing_answers_note(missing, source=log.name), *joined.notes()))
+    return answer_idx, [*missing_answers_note(missing, source=log.name), *joined.notes()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,72 +85,149 @@ class FilePlan:
     """What is known of all cases of a file: whom each is assigned to under limits, and the answers so far.
 
     With neither, each case gets its first question of asking one after the other.
+
+    Attributes
+    ----------
+    assignment : Assignment, optional
+    answer_idx : (n, J), optional
+        The answers so far as class numbers, -1 where there is none.
+    notes : sentences
+        On the log of the answers.
     """
 
     assignment: Assignment | None = None
-    so_far: AnswersSoFar | None = None
+    answer_idx: IntArray | None = None
+    notes: Sequence[str] = ()
 
     @property
     def cautions(self) -> list[str]:
         """What a reader should know: rows of the log that do not count, and what the limits cost."""
-        notes = [] if self.so_far is None else list(self.so_far.notes)
-        return [*notes, *([] if self.assignment is None else self.assignment.sentences(most=10))]
+        return [*self.notes, *([] if self.assignment is None else self.assignment.sentences(most=10))]
 
-    def steps(self, rows: slice, team: Team, features: Any, scores: Scores, terms: TeamTerms) -> "FileSteps":
-        """Return what is decided for some cases, whose features and scores are at hand."""
-        batch = self.assignment
-        if self.so_far is None and batch is not None:
+    def columns(self, rows: slice, team: Team, features: Any, scores: Scores, terms: TeamTerms) -> dict[str, Any]:
+        """Return the columns of a table of decisions for some cases, whose features and scores are at hand."""
+        batch, names = self.assignment, team.expert_names
+        if self.answer_idx is None and batch is not None:
             return _assigned(batch, rows, team, scores)
-        nothing = np.full((len(scores), len(team.expert_names)), MISSING)
-        answer_idx = nothing if self.so_far is None else self.so_far.answer_idx[rows]
+        answer_idx = np.full((len(scores), len(names)), MISSING) if self.answer_idx is None else self.answer_idx[rows]
         if batch is None:
-            steps = next_step_of(team, features, scores, answer_idx, terms)
-            return FileSteps.of(steps, steps.reason)
-        terms = terms.among(np.zeros(len(team.expert_names), dtype=np.bool_))
-        now = next_step_of(team, features, scores, answer_idx, terms)
-        ask = batch.expert[rows]
-        cost = np.where(ask == MODEL, now.answer_cost, batch.expected_cost[rows])
-        steps = replace(now, ask=ask, expected_cost=cost)
-        return FileSteps.of(steps, steps.reasons(batch.whys(rows)))
+            now = next_step_of(team, features, scores, answer_idx, terms)
+            reason = now.reason
+        else:
+            nobody = np.zeros(len(names), dtype=np.bool_)
+            now = next_step_of(team, features, scores, answer_idx, terms.among(nobody))
+            ask = batch.expert[rows]
+            now = replace(
+                now, ask=ask, expected_cost=np.where(ask == MODEL, now.answer_cost, batch.expected_cost[rows])
+            )
+            reason = now.reasons(batch.whys(rows))
+        return _columns(now.ask, now.label, now.p_right, now.expected_cost, reason, names, settled=now.settled)
 
 
-def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> "FileSteps":
+def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> dict[str, Any]:
     assert batch.label is not None
     label = batch.label[rows]
     label_idx = encode_labels(label, team.classes)
     p_label = scores.class_proba[np.arange(len(label)), label_idx]
     p_right = np.where(label_idx == scores.class_idx, scores.model_proba, p_label)
-    none = np.zeros(len(label), dtype=np.bool_)
-    return FileSteps(batch.expert[rows], none, label, p_right, batch.expected_cost[rows], batch.reasons(rows))
+    cost, reason = batch.expected_cost[rows], batch.reasons(rows)
+    return _columns(batch.expert[rows], label, p_right, cost, reason, team.expert_names)
 
 
-@dataclass(frozen=True, eq=False)
-class FileSteps:
-    """For some cases whom to ask (n,), -1: nobody, whether answers have settled them, the label, its P(right), ..."""
+def _columns(
+    ask: IntArray,
+    label: Labels,
+    p_right: FloatArray,
+    expected_cost: FloatArray,
+    reason: list[str],
+    expert_names: tuple[str, ...],
+    *,
+    settled: BoolArray | bool = False,
+) -> dict[str, Any]:
+    """Lay out whom to ask (n,), -1: nobody, the label, P(it is right), and whether answers so far have settled it."""
+    is_asked, names = ask != MODEL, np.array([*expert_names, ""], dtype=object)[ask]
+    return {
+        "ask": names,
+        "label": blank_where(is_asked, label),
+        "p_right": np.where(is_asked, np.nan, p_right).round(6),
+        "expected_cost": expected_cost.round(6),
+        "route": np.where(is_asked, names, np.where(settled, SETTLED, "model")),
+        "panel": names,
+        "reason": reason,
+    }
 
-    ask: IntArray
-    settled: BoolArray
-    label: Labels
-    p_right: FloatArray
-    expected_cost: FloatArray
-    reason: list[str]
 
-    @classmethod
-    def of(cls, steps: Steps, reason: list[str]) -> "FileSteps":
-        """Return next steps with their reasons."""
-        return cls(steps.ask, steps.settled, steps.label, steps.p_right, steps.expected_cost, reason)
+def assign_file(
+    team: Team,
+    pieces: Iterable[pd.DataFrame],
+    terms: TeamTerms,
+    *,
+    source: str,
+    first_row: int,
+    answer_idx: IntArray | None = None,
+) -> Assignment:
+    """Assign all cases of a file, read piece by piece; of each case only the gains are kept.
 
-    def columns(self, columns: dict[str, Any], expert_names: tuple[str, ...]) -> dict[str, Any]:
-        """Return the columns of a table of decisions with these steps in them."""
-        is_asked = self.ask != MODEL
-        names = np.array([*expert_names, ""], dtype=object)[self.ask]
-        steps = {
-            "ask": names,
-            "label": blank_where(is_asked, self.label),
-            "p_right": np.where(is_asked, np.nan, self.p_right).round(6),
-            "expected_cost": self.expected_cost.round(6),
-            "route": np.where(is_asked, names, np.where(self.settled, SETTLED, "model")),
-            "panel": names,
-        }
-        rest = {name: values for name, values in columns.items() if name not in steps}
-        return {**steps, **rest, "reason": self.reason}
+    With answers so far (n, J) the next question of each case is assigned, and the answers count toward the limits.
+    """
+    parts: list[Gains] = []
+    fees: list[FloatArray | None] = []
+    start = 0
+    for piece in pieces:
+        features = team.features(piece, source=source, first_row=first_row)
+        here = on_cases(terms, piece, source=source, first_row=first_row)
+        scores = team.score_features(features)
+        if answer_idx is None:
+            parts.append(gains_of(team, features, scores, here))
+        else:
+            answers_here = answer_idx[start : start + len(piece)]
+            parts.append(next_gains_of(team, features, scores, answers_here, here))
+        fees.append(here.fees)
+        start += len(piece)
+    whole = replace(
+        parts[0],
+        gain=np.concatenate([one.gain for one in parts]),
+        answer_cost=np.concatenate([one.answer_cost for one in parts]),
+        label_idx=np.concatenate([one.label_idx for one in parts]),
+    )
+    del parts
+    if terms.columns:
+        terms = replace(terms, fees=np.concatenate([one for one in fees if one is not None]))
+    if answer_idx is not None:
+        return _assign_next(team, whole, terms, answer_idx)
+    return assign_gains(team, whole, terms)
+
+
+def _assign_next(team: Team, gains: Gains, terms: TeamTerms, answer_idx: IntArray) -> Assignment:
+    """Assign the next questions with what the answers so far leave of the limits.
+
+    `at_most_asked` limits the cases that anybody is asked about, so a second question about a case is not limited by
+    it. Where too many new cases would be asked about, those stay that gain most.
+    """
+    heard_mask = answer_idx != MISSING
+    n_items, names = len(heard_mask), team.expert_names
+    lower, upper = (
+        np.maximum(most - heard_mask.sum(axis=0), 0) for most in capacity_of(terms.capacity, names, n_items=n_items)
+    )
+    budget = terms.budget
+    if budget is not None:
+        budget = max(budget - float(terms.paid(n_items)[heard_mask].sum()), 0.0)
+    capacity = list(zip(lower.tolist(), upper.tolist(), strict=True))
+    left = replace(terms, capacity=capacity, budget=budget, at_most_asked=None)
+    batch = assign_gains(team, gains, left)
+    if terms.at_most_asked is None:
+        return batch
+    share = probability("at_most_asked", terms.at_most_asked)
+    n_new = max(int(np.floor(share * n_items + 1e-9)) - int(heard_mask.any(axis=1).sum()), 0)
+    new = np.flatnonzero(batch.deferred & ~heard_mask.any(axis=1))
+    if len(new) <= n_new:
+        return batch
+    saved = (batch.answer_cost - batch.expected_cost)[new]
+    dropped = ~heard_mask.any(axis=1)
+    dropped[new[np.argsort(-saved, kind="stable")[:n_new]]] = False
+    rest = replace(gains, gain=np.where(dropped[:, None], -np.inf, gains.gain))
+    fewer = assign_gains(team, rest, left)
+    wanted = dropped & (gains.gain.max(axis=1, initial=-np.inf) > 0)
+    limit = np.full(n_items, MODEL) if fewer.limit is None else fewer.limit
+    why = None if gains.stopped else np.where(wanted, len(names), limit)
+    return replace(fewer, limit=why, gap=max(batch.saved + batch.gap - fewer.saved, 0.0))

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray, one_of
+from defero.core.checks.arrays import BoolArray, IntArray, one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING
 from defero.core.results import Decision
 from defero.core.scores import Scores
 from defero.core.trial import ASK
+from defero.core.wording import count_of
 from defero.data.tables.bad_rows import are_skipped
 from defero.decide.terms import TeamTerms, Terms, check_terms
 from defero.study.money import on_cases, terms_of_study
 from defero.study.routing.arrivals import Arrivals, arrivals_of
 from defero.study.routing.decisions import SETTLED, Columns, KeyCount, Routing, decision_columns, decisions_to
-from defero.study.routing.file_plan import AnswersSoFar, FilePlan, answers_so_far
-from defero.study.routing.limits import assign_file
+from defero.study.routing.file_plan import FilePlan, answers_so_far, assign_file
 from defero.study.team_cases import Reading, with_folder
 from defero.team import Team
 from defero.team.asking import model_answer
@@ -29,6 +29,12 @@ from defero.team.deciding import UNUSUAL, decide_scored, sets_of
 from defero.team.judge import terms_of
 from defero.team.panel import with_decider
 from defero.team.scoring import sd_of_features
+
+_REPEATED = "{} with a key that an earlier row has too; each row has a decision."
+_FIRST_COUNTS = (
+    "a case that a panel decides is counted for its first expert alone; the column ask names the whole panel."
+)
+_NO_DOUBT = "no standard deviations: this model does not know its experts by their skill; fit with "
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,12 @@ def route_cases(
     out: Path | None,
     *,
     model: str,
-    terms: Terms | None,
-    ask: str | None,
-    uncertainty: bool,
-    unusual: str,
-    progress: Callable[[int], None] | None,
-    bad_rows: str,
+    terms: Terms | None = None,
+    ask: str | None = None,
+    uncertainty: bool = False,
+    unusual: str = "flag",
+    progress: Callable[[int], None] | None = None,
+    bad_rows: str = "stop",
 ) -> Routing:
     """Decide the cases of a file; the arguments are those of `Study.route`."""
     team = with_folder(team, reading)
@@ -67,7 +73,9 @@ def route_cases(
     plan = _plan(team, reading, arrive, way)
     arrivals = arrive()
     routing, key, keys = Routing(out, team.expert_names), None, KeyCount()
-    routing.load.update(dict.fromkeys(("model", *([SETTLED] if plan and plan.so_far else []), *team.expert_names), 0))
+    routing.load.update(
+        dict.fromkeys(("model", *([SETTLED] if plan and plan.answer_idx is not None else []), *team.expert_names), 0)
+    )
     with decisions_to(out, routing, arrivals.bad, file_format=arrivals.format, cases=arrivals.cases) as put:
         for piece in arrivals.good():
             key = arrivals.own_key(piece, key=reading.said.key)
@@ -81,14 +89,10 @@ def route_cases(
             if progress is not None:
                 progress(routing.rows)
     voided = _voided(team, own, plan)
+    n_repeated = keys.n_repeated()
     routing.cautions = (
-        *_repeated_sentence(key, keys.n_repeated()),
-        *_unusual_sentence(team, routing, way, can_be_asked=plan is None),
-        *_of_panels(routing, way),
-        *voided,
-        *_no_doubt(team, routing, way),
-        *([] if plan is None else plan.cautions),
-        *_default_fee(way, plan),
+        *([f"column {key}: {_REPEATED.format(count_of(n_repeated, 'row'))}"] if n_repeated else []),
+        *_cautions(team, routing, way, plan, voided),
         *([] if own.columns else own.unpayable()),
         *own.notes(),
     )
@@ -126,19 +130,19 @@ def _plan(team: Team, reading: Reading, arrive: Callable[[], Arrivals], way: _Op
         )
     if terms.budget is not None and terms.free:
         raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
-    so_far = None
+    answer_idx, notes = None, list[str]()
     if reading.answers is not None:
-        so_far = _so_far(team, reading, arrive())
+        answer_idx, notes = _so_far(team, reading, arrive())
     elif in_turn and terms.limited:
-        n_cases = sum(map(len, arrive().good()))
-        so_far = AnswersSoFar(np.full((n_cases, len(team.expert_names)), MISSING))
+        answer_idx = np.full((sum(map(len, arrive().good())), len(team.expert_names)), MISSING)
     if not terms.limited:
-        return FilePlan(so_far=so_far)
-    arrivals, answer_idx = arrive(), None if so_far is None else so_far.answer_idx
-    return FilePlan(assign_file(team, arrivals.good(), terms, answer_idx=answer_idx, **arrivals.where), so_far)
+        return FilePlan(None, answer_idx, notes)
+    arrivals = arrive()
+    batch = assign_file(team, arrivals.good(), terms, answer_idx=answer_idx, **arrivals.where)
+    return FilePlan(batch, answer_idx, notes)
 
 
-def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
+def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> tuple[IntArray, list[str]]:
     """Return the answers so far to the rows that can be used; an answer to another row of the file is no error."""
     good: list[BoolArray] = []
 
@@ -149,8 +153,8 @@ def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> AnswersSoFar:
 
     key = reading.said.key or arrivals.key
     keyed = list(pieces()) if key is None else pieces()
-    so_far = answers_so_far(team, keyed, reading, key=key, **arrivals.where)
-    return replace(so_far, answer_idx=so_far.answer_idx[np.concatenate(good)])
+    answer_idx, notes = answers_so_far(team, keyed, reading, key=key, **arrivals.where)
+    return answer_idx[np.concatenate(good)], notes
 
 
 def _ask(team: Team, ask: str | None, *, answers: bool, limited: bool) -> str:
@@ -175,13 +179,6 @@ def _ask(team: Team, ask: str | None, *, answers: bool, limited: bool) -> str:
     return ask
 
 
-def _default_fee(way: _Options, plan: FilePlan | None) -> list[str]:
-    """Say what a question costs where cases are asked about one after the other and no fee was given."""
-    if way.ask != "sequential" or not way.terms.free or (plan is not None and plan.assignment is not None):
-        return []
-    return [Message("a question costs 0.01 of an error; ", Argument("fees"), " sets what it costs.")]
-
-
 def _decided(
     team: Team, piece: pd.DataFrame, arrivals: Arrivals, *, way: _Options, plan: FilePlan | None, start: int
 ) -> Columns:
@@ -201,8 +198,7 @@ def _decided(
     if plan is None:
         return columns
     paid = terms if terms.fees is None or terms.fees.any() else replace(terms, fees=None)
-    steps = plan.steps(slice(start, start + len(scores)), team, features, scores, paid)
-    return steps.columns(columns, team.expert_names)
+    return columns | plan.columns(slice(start, start + len(scores)), team, features, scores, paid)
 
 
 def _panels(team: Team, scores: Scores, decision: Decision, terms: TeamTerms) -> BoolArray | None:
@@ -217,34 +213,28 @@ def _panels(team: Team, scores: Scores, decision: Decision, terms: TeamTerms) ->
     return with_decider(sets, decision)
 
 
-def _repeated_sentence(key: str | None, count: int) -> list[str]:
-    """Say how many rows have the key of an earlier row."""
-    rows = "1 row has" if count == 1 else f"{count} rows have"
-    return [f"column {key}: {rows} a key that an earlier row has too; each row has a decision."] if count else []
-
-
-def _of_panels(routing: Routing, way: _Options) -> list[str]:
-    """Say that a case of a panel is counted once, for the expert who is asked first."""
-    if way.ask != "panel" or not (routing.rows - routing.load["model"]):
-        return []
-    return ["a case that a panel decides is counted for its first expert alone; the column ask names the whole panel."]
-
-
-def _unusual_sentence(team: Team, routing: Routing, way: _Options, *, can_be_asked: bool) -> list[str]:
-    """Say how many cases are unusual, what became of them, and how they are given to a person if they can be."""
-    if not routing.unusual:
-        return []
-    cases, them = ("1 case is", "it") if routing.unusual == 1 else (f"{routing.unusual} cases are", "them")
-    if not way.ask_unusual:
-        ask = (
-            ("; ", Argument("unusual", "ask"), f" gives {them} to a person.")
-            if team.expert_names and can_be_asked
-            else (".",)
-        )
-        return [Message(f"{cases} unlike those that were learned from: see the column unusual", *ask)]
-    promised = team.panel is not None and not team.panel.stratified
-    void = ", without a panel's promise where the model would have decided" if promised else ""
-    return [f"{cases} unlike those that were learned from and given to a person if one can be asked{void}."]
+def _cautions(team: Team, routing: Routing, way: _Options, plan: FilePlan | None, voided: list[str]) -> list[str]:
+    """Say what a reader of the decisions should know: unusual cases, panels, limits and the log, what was not said."""
+    sentences: list[str] = []
+    if routing.unusual:
+        unlike = f"{count_of(routing.unusual, 'case')} unlike those that were learned from"
+        promised = team.panel is not None and not team.panel.stratified
+        if way.ask_unusual:
+            void = ", without a panel's promise where the model would have decided" if promised else ""
+            sentences.append(f"{unlike}: given to a person if one can be asked{void}.")
+        else:
+            can = team.expert_names and plan is None
+            ask = ("; ", Argument("unusual", "ask"), " gives them to a person.") if can else (".",)
+            sentences.append(Message(f"{unlike}: see the column unusual", *ask))
+    if way.ask == "panel" and routing.rows > routing.load["model"]:
+        sentences.append(_FIRST_COUNTS)
+    sentences += voided
+    if way.uncertainty and not routing.any_doubt and team.expert_names:
+        sentences.append(Message(_NO_DOUBT, Argument("net", "auto"), "."))
+    sentences += [] if plan is None else plan.cautions
+    if way.ask == "sequential" and way.terms.free and (plan is None or plan.assignment is None):
+        sentences.append(Message("a question costs 0.01 of an error; ", Argument("fees"), " sets what it costs."))
+    return sentences
 
 
 def _voided(team: Team, now: TeamTerms, plan: FilePlan | None) -> list[str]:
@@ -254,7 +244,7 @@ def _voided(team: Team, now: TeamTerms, plan: FilePlan | None) -> list[str]:
     if team.panel is None or team.panel.stratified:
         return []
     if plan is not None:
-        if plan.assignment is None and plan.so_far is None:
+        if plan.assignment is None and plan.answer_idx is None:
             return []  # panels were not asked for
         what = "answers so far" if plan.assignment is None else "limits"
         return [f"the panels' promise does not hold with {what}: no panels are used."]
@@ -273,16 +263,3 @@ def _voided(team: Team, now: TeamTerms, plan: FilePlan | None) -> list[str]:
     if any(was and not still for was, still in zip(team.panel.available or everybody, there, strict=True)):
         why += [" and ", "absent experts (fit without them for panels that keep it)"]
     return [Message("the panels' promise does not hold with ", *why[1:], ".")] if why else []
-
-
-def _no_doubt(team: Team, routing: Routing, way: _Options) -> list[str]:
-    """Say that there are no standard deviations, where they were asked for."""
-    if not way.uncertainty or routing.any_doubt or not team.expert_names:
-        return []
-    return [
-        Message(
-            "no standard deviations: this model knows none of its experts by their skill; fit with ",
-            Argument("net", "auto"),
-            ".",
-        )
-    ]

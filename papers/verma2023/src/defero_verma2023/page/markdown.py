@@ -25,13 +25,9 @@ def bullets(lines: Iterable[str]) -> str:
     - one
     - two
     """
-    return "\n".join(_wrapped(f"- {line}", indent="  ") for line in lines)
+    return "\n".join(paragraph(f"- {line}", indent="  ") for line in lines)
 
 
-def paragraph(text: str) -> str:
-    """Return a text, wrapped."""
-    return _wrapped(text)
-
-
-def _wrapped(text: str, *, indent: str = "") -> str:
+def paragraph(text: str, *, indent: str = "") -> str:
+    """Return a text, wrapped; `indent` begins each line but the first."""
     return textwrap.fill(text, width=WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)

@@ -4,7 +4,7 @@ import numpy as np
 
 from defero_verma2023.arrays import FloatArray
 from defero_verma2023.pools.pool import ExpertPool, PoolExpert, Variant, check_variant
-from defero_verma2023.pools.tables import copy_table, guess_table, or_guess_table, or_other_table
+from defero_verma2023.pools.tables import guess_table, or_guess_table, or_other_table
 
 
 def hatespeech_pool(*, variant: Variant) -> ExpertPool:
@@ -98,9 +98,9 @@ def _annotator_experts(n_classes: int, variant: Variant) -> tuple[PoolExpert, ..
         PoolExpert("flip_30", "human", flip(0.30)),
         PoolExpert("flip_20", "human", flip(0.20)),
         PoolExpert("annotator_85", "human", mixture(0.85)),
-        PoolExpert("human_8", "human", copy_table(n_classes)),
+        PoolExpert("human_8", "human", np.eye(n_classes)),
         PoolExpert("annotator_50", "human", mixture(0.50)),
-        PoolExpert("human_10", "human", copy_table(n_classes)),
+        PoolExpert("human_10", "human", np.eye(n_classes)),
     )
 
 

@@ -30,15 +30,6 @@ def guess_table(n_classes: int) -> FloatArray:
     return np.full((n_classes, n_classes), 1 / n_classes)
 
 
-def copy_table(n_classes: int) -> FloatArray:
-    """Return the table of one who says what is read.
-
-    >>> copy_table(2).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-    return np.eye(n_classes)
-
-
 def or_guess_table(copy_proba: FloatArray) -> FloatArray:
     """Return the table of one who says what is read with probability (K,), else guesses over all K classes.
 

@@ -1,7 +1,7 @@
 """The network among the experts of HAM10000: an MLP-Mixer that reads a picture and what is known of the patient."""
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -57,7 +57,7 @@ class MlpMixer(nn.Module):
             raise InputError(f"must divide the pictures' sides {size[0]} and {size[1]}, got {patch}.", argument="patch")
         n_places = (size[0] // patch) * (size[1] // patch)
         self.patches = nn.Conv2d(3, width, patch, stride=patch)
-        self.blocks = nn.Sequential(*(_Block(n_places, width, expansion, dropout) for _ in range(depth)))
+        self.blocks = nn.Sequential(*(_MixerBlock(n_places, width, expansion, dropout) for _ in range(depth)))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width + n_numbers, n_classes)
 
@@ -69,7 +69,7 @@ class MlpMixer(nn.Module):
         return logits
 
 
-class _Block(nn.Module):
+class _MixerBlock(nn.Module):
     def __init__(self, n_places: int, width: int, expansion: int, dropout: float) -> None:
         super().__init__()
         self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
@@ -145,11 +145,6 @@ def answers_of_mixer(
         net = _trained(cases, rest, recipe, seed + 1_000 * number)
         answers[train[fold]] = _answers(net, cases, rest, train[fold])
     return MixerAnswers(answers, time.monotonic() - started)
-
-
-def mixer_facts(recipe: MixerRecipe) -> dict[str, object]:
-    """Return the recipe for a record."""
-    return asdict(recipe)
 
 
 def _trained(cases: MixerCases, rows: IntArray, recipe: MixerRecipe, seed: int) -> MlpMixer:
