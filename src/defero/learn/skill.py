@@ -1,6 +1,7 @@
 """Skill: P(expert j is right | x, y = k), one hierarchical model of all experts, learned from all answers at once.
 
-    logit p_jk(x) = w_j . [1, class k, log-odds that the model gives to k, x] + f_j(x),   w_j ~ N(mean, diag(spread^2))
+    logit p_jk(x) = w_j . [1, x, class k, log-odds that the model gives to k, x for each class] + f_j(x),
+    w_j ~ N(mean, diag(spread^2))
 
 The population is learned by empirical Bayes: who has answered nothing is the population, who has answered little is
 near it. f_j are boosted trees that start from the expert's own log-odds on held-out answers; few answers grow no trees.
@@ -28,7 +29,9 @@ MOST_LOG_ODDS = 7.0
 MOST_CLASSES = 32
 """With more classes nobody has a skill of their own in each: how likely the model finds the class is all that tells."""
 DIRECTIONS = 12
-"""Up to this many features are read as they are; of more, so many main directions."""
+"""Up to this many features are read one by one; of more, so many main directions."""
+MOST_PRODUCTS = 36
+"""With more columns than this the features are not read by class: they would cost more than they tell."""
 USUAL_OF_CLASS = 0.4
 """How far experts are expected to differ in a class, as log-odds, before any answer is seen."""
 _MOST_ROWS = 5_000
@@ -37,7 +40,7 @@ _ENOUGH_FOR_POPULATION = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """What the experts' skill reads of an item's own features: up to 12 as they are, else 12 main directions.
+    """What the experts' skill reads of an item's own features: up to 12 one by one, else 12 main directions.
 
     Attributes
     ----------
@@ -47,8 +50,8 @@ class Directions:
 
     Examples
     --------
-    >>> Directions.fit(np.eye(3)).of(np.eye(3)[:1]).tolist()
-    [[1.0, 0.0, 0.0]]
+    >>> Directions.fit(np.array([[1.0], [3.0]])).of(np.array([[5.0]])).tolist()
+    [[3.0]]
     """
 
     center: FloatArray
@@ -73,7 +76,8 @@ class Directions:
 
     def of(self, features: FloatArray) -> FloatArray:
         """Return what is read of n items, (n, r)."""
-        return features if self.axes is None else ((features - self.center) / self.scale) @ self.axes
+        standard = (features - self.center) / self.scale
+        return standard if self.axes is None else standard @ self.axes
 
 
 def _main_directions(standard: FloatArray) -> FloatArray:
@@ -122,7 +126,7 @@ class Skill:
 
     def __post_init__(self) -> None:
         n_inputs = len(self.directions.center) if self.directions.axes is None else self.directions.axes.shape[1]
-        width = n_inputs + len(class_columns(self.n_classes)) + 1
+        width = len(blocks(n_inputs, n_classes=self.n_classes))
         if self.heads.prior.n_features != width:
             raise InputError(f"must read {width} features, got {self.heads.prior.n_features}.", argument="heads")
         if self.forest is None:
@@ -236,16 +240,23 @@ def summed(right: FloatArray, class_proba: FloatArray) -> FloatArray:
 
 
 def with_class(inputs: FloatArray, class_proba: FloatArray, label_idx: IntArray) -> FloatArray:
-    """Return what an expert's weights read of n items of these classes: features, class, and how likely it looked.
+    """Return what an expert's weights read of n items of these classes.
 
-    The class is K columns of 0 and 1, one of them for two classes, and none for more than 32.
+    Features; the class, as K columns of 0 and 1, one of them for two classes and none for more than 32; how likely the
+    model finds the class; and the features by class, where these are few: somebody whose answers follow the features
+    is right on one class just where they are wrong on another.
 
-    >>> with_class(np.array([[7.0]]), np.array([[0.2, 0.3, 0.5]]), np.array([2])).tolist()
-    [[7.0, 0.0, 0.0, 1.0, 0.0]]
+    >>> with_class(np.array([[7.0]]), np.array([[0.5, 0.5]]), np.array([0])).tolist()
+    [[7.0, 0.0, 0.0, -7.0]]
     """
-    is_class = (label_idx[:, None] == class_columns(class_proba.shape[1])).astype(np.float64)
+    n_classes = class_proba.shape[1]
+    is_class = (label_idx[:, None] == class_columns(n_classes)).astype(np.float64)
     believed = logit(class_proba[np.arange(len(label_idx)), label_idx])
-    return np.column_stack([inputs, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)])
+    columns = [inputs, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)]
+    if n_products(inputs.shape[1], n_classes):
+        sign = 2.0 * is_class - 1.0 if n_classes == 2 else is_class
+        columns.append((inputs[:, :, None] * sign[:, None, :]).reshape(len(inputs), -1))
+    return np.column_stack(columns)
 
 
 def class_columns(n_classes: int) -> IntArray:
@@ -255,13 +266,20 @@ def class_columns(n_classes: int) -> IntArray:
     return np.array([1]) if n_classes == 2 else np.arange(n_classes)
 
 
-def blocks(n_inputs: int, *, n_classes: int) -> IntArray:
-    """Return which columns of `with_class` share one spread of the experts: all features do, and all classes.
+def n_products(n_inputs: int, n_classes: int) -> int:
+    """Return how many columns the features by class have."""
+    count = n_inputs * len(class_columns(n_classes))
+    return count if count <= MOST_PRODUCTS else 0
 
-    >>> blocks(3, n_classes=3).tolist()
-    [0, 0, 0, 1, 1, 1, 2]
+
+def blocks(n_inputs: int, *, n_classes: int) -> IntArray:
+    """Return which columns of `with_class` share one spread of the experts: all features do, all classes, ...
+
+    >>> blocks(2, n_classes=3).tolist()
+    [0, 0, 1, 1, 1, 2, 3, 3, 3, 3, 3, 3]
     """
-    return np.repeat([0, 1, 2], [n_inputs, len(class_columns(n_classes)), 1])
+    sizes = [n_inputs, len(class_columns(n_classes)), 1, n_products(n_inputs, n_classes)]
+    return np.repeat(np.arange(4), sizes)
 
 
 @dataclass(frozen=True, eq=False)
