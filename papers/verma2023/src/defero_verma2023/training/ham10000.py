@@ -7,7 +7,7 @@ ResNet-34; pictures are moved and mirrored in training; the network expert is no
 them.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,7 @@ from defero.training import Augmentation, LoopSettings
 from defero_verma2023.arrays import FloatArray, IntArray
 from defero_verma2023.pools.picture_sets import HAM10000_CLASSES, ham10000, ham10000_metadata
 from defero_verma2023.runs.trainer import Trainer
-from defero_verma2023.training.mixer_expert import MixerCases, MixerRecipe, answers_of_mixer, mixer_facts
+from defero_verma2023.training.mixer_expert import MixerCases, MixerRecipe, answers_of_mixer
 from defero_verma2023.training.picture_parts import PARTS, PictureParts, Stock, first_rows, on_device
 from defero_verma2023.training.picture_training import QUICK, PictureRecipe, picture_trainer
 
@@ -93,7 +93,7 @@ def load(
     parts = PictureParts("ham10000", pictures, labels, len(HAM10000_CLASSES), rows, seed, lesions, stock=stock)
 
     def recorded() -> IntArray:
-        facts = mixer_facts(mixer) | {"size": size, "seed": seed, "n": len(labels), "folds": N_MIXER_FOLDS}
+        facts = asdict(mixer) | {"size": size, "seed": seed, "n": len(labels), "folds": N_MIXER_FOLDS}
         return stock.take(f"ham10000-network-{seed}", facts, lambda: _network_expert(parts, patients, mixer))["answers"]
 
     return replace(parts, read={"recorded": recorded})

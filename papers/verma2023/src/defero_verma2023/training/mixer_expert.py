@@ -1,7 +1,7 @@
 """The network among the experts of HAM10000: an MLP-Mixer that reads a picture and what is known of the patient."""
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -145,11 +145,6 @@ def answers_of_mixer(
         net = _trained(cases, rest, recipe, seed + 1_000 * number)
         answers[train[fold]] = _answers(net, cases, rest, train[fold])
     return MixerAnswers(answers, time.monotonic() - started)
-
-
-def mixer_facts(recipe: MixerRecipe) -> dict[str, object]:
-    """Return the recipe for a record."""
-    return asdict(recipe)
 
 
 def _trained(cases: MixerCases, rows: IntArray, recipe: MixerRecipe, seed: int) -> MlpMixer:
