@@ -327,10 +327,13 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self._ready().save(folder)
 
     @classmethod
-    def load(cls, folder: str | Path, *, text_encoder: Any = None) -> Self:
-        """Load a model folder that this class saved; `text_encoder` is that of `Team.load`."""
-        team = Team.load(folder, text_encoder=text_encoder)
-        given = {} if text_encoder is None else {"text_encoder": text_encoder}
+    def load(
+        cls, folder: str | Path, *, text_encoder: Any = None, classifier: Any = None, expert_model: Any = None
+    ) -> Self:
+        """Load a model folder that this class saved; the options are those of `Team.load`."""
+        options = {"text_encoder": text_encoder, "classifier": classifier, "expert_model": expert_model}
+        given = {name: value for name, value in options.items() if value is not None}
+        team = Team.load(folder, **given)
         return cls(**parameters_for(cls, team.facts, folder) | given)._adopt(team)
 
     def _adopt(self, team: Team) -> Self:

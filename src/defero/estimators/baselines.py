@@ -10,8 +10,8 @@ from defero.decide.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, N
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.training_data import TrainingData
 from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share, team_scorer
+from defero.learn.two_stage import TwoStageScorer
 from defero.scorers import Scorer
-from defero.scorers.two_stage import TwoStageScorer
 
 
 class Baseline(DeferralEstimator):
@@ -26,7 +26,8 @@ class Baseline(DeferralEstimator):
         return classes_of(self.classifier, labels)
 
     def _learn(self, data: TrainingData) -> TwoStageScorer:
-        return team_scorer(fit_classifier(self.classifier, data), _shares(data), data)
+        self.classifier_ = fit_classifier(self.classifier, data)
+        return team_scorer(self.classifier_, _shares(data), data)
 
     def _with_population(self, scorer: Scorer, data: TrainingData) -> Scorer:
         return scorer  # no experts can be added to a baseline

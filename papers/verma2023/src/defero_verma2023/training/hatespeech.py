@@ -94,7 +94,7 @@ def _parts(seed: int, protocol: Variant, limit: int | None) -> TweetParts:
 
 
 def _train_on_words(data: TweetParts, answers: IntArray, method: str, *, seed: int) -> TrainedTeam:
-    # Only now: the estimators load scikit-learn and skops, which a machine that trains a text-cnn need not have.
+    # Only now: the estimators load scikit-learn, which a machine that trains a text-cnn need not have.
     from defero import DeferralClassifier, TwoStageDeferral
     from defero_verma2023.training.frozen_team import logistic
 
