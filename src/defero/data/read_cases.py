@@ -185,26 +185,18 @@ def _check_pictures(
 ) -> None:
     """Refuse arguments that do not go together, before anything is read."""
     if column is None:
-        for argument, value in (("images", images), ("image_size", size)):
+        for name, value in (("images", images), ("image_size", size)):
             if value is not None:
+                pictures = Argument("image_column")
                 raise InputError(
-                    Argument(argument, str(value)),
-                    ": is for pictures; name the column of their paths with ",
-                    Argument("image_column"),
-                    ".",
+                    Argument(name, str(value)), ": is for pictures; name the column of their paths with ", pictures, "."
                 )
         return
     if images is not None and not Path(images).is_dir():
         raise InputError(Argument("images", str(images)), ": expected the folder of the pictures.")
     if others:
-        raise InputError(
-            Argument("image_column"),
-            ": a deep net reads the pictures alone; leave ",
-            Argument("features"),
-            " and ",
-            Argument("text"),
-            " out.",
-        )
+        also = (Argument("features"), " and ", Argument("text"))
+        raise InputError(Argument("image_column"), ": a deep net reads the pictures alone; leave ", *also, " out.")
     sides = (size,) if isinstance(size, int) else size or ()
     if len(sides) > 2 or not all(0 < side <= LARGEST_SIDE for side in sides):
         raise InputError(
