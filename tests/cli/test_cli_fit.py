@@ -252,28 +252,6 @@ def test_a_doctor_nobody_named_is_noted(folder):
     )
 
 
-@pytest.mark.filterwarnings("default")
-def test_a_copy_of_the_truth_is_noted_whatever_its_type(folder, cases):
-    truth = cases.truth.eq("malign").astype(int)
-    coded = cases.assign(
-        truth=truth,
-        gold=truth.mask(cases.index == 7, 1 - truth),
-        wet=cases.index % 2,
-        dry=1 - cases.index % 2,
-        **{name: cases[name].map({"benign": 0, "malign": 1}) for name in DOCTORS},
-    )
-    coded.to_csv("coded.csv", index=False)
-    told = fit("coded.csv").err
-    assert (
-        "note: gold equals the label in 99.4 % of the rows and is used as a feature; if it is a copy of the truth, "
-        "every figure here is too good: leave it out with --features.\n"
-    ) in told
-    assert "note: wet, dry hold labels and are used as features; name an expert's column in --experts, or leave" in told
-    words = cases.assign(gold=cases.truth.mask(cases.index == 9, "unclear"))
-    words.to_csv("words.csv", index=False)
-    assert "note: gold equals the label in 99.4 % of the rows" in fit("words.csv").err
-
-
 def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
     from defero.estimators import deferral
     from defero.estimators.expert_heads import HeadsOption
