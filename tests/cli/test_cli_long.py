@@ -181,14 +181,11 @@ def test_a_label_to_be_judged_by_is_one_that_fit_saw(folder):
     )
 
 
-@pytest.mark.parametrize("kind", ["wide", "long"])
-def test_the_majority_stands_in_for_a_truth_and_every_command_says_so(folder, kind):
+def test_the_majority_stands_in_for_a_truth_and_every_command_says_so(folder):
     cases = lesions().drop(columns="truth").assign(majority=lambda frame: frame.age % 7)
-    cases.to_csv("cases.csv", index=False)
     cases.drop(columns=DOCTORS).to_csv("items.csv", index=False)
-    table = "cases.csv" if kind == "wide" else "items.csv"
-    who = ["--experts", ",".join(DOCTORS), "--key", "case"] if kind == "wide" else ["--answers", "log.csv"]
-    outcome = fit("--majority-label", *who, "--net", "linear", table=table)
+    options = ["--answers", "log.csv"]
+    outcome = fit("--majority-label", *options, "--net", "linear")
     assert outcome.code == 0, outcome.err
     answered = cases[DOCTORS].notna().any(axis=1).sum()
     votes = cases[DOCTORS].stack().groupby(level=0).value_counts().unstack(fill_value=0)
@@ -203,12 +200,11 @@ def test_the_majority_stands_in_for_a_truth_and_every_command_says_so(folder, ki
     assert f"{160 - answered} of 160 cases have no label and are left out." in outcome.err
     assert "\n  majority: a number" in outcome.out
     assert Team.load("other").facts.spec.majority_label
-    options = [] if kind == "wide" else who
     for command in ("evaluate", "report"):
-        again = run(command, "other", table, *options)
+        again = run(command, "other", "items.csv", *options)
         assert again.code == 0, again.err
         assert warning.removeprefix("note: ") in again.out
-    judged = told(run("evaluate", "other", table, *options, "--json"))
+    judged = told(run("evaluate", "other", "items.csv", *options, "--json"))
     assert judged["test"]["cautions"][0] == warning.removeprefix("note: ").strip()
     assert warning.removeprefix("note: ").strip() in " ".join(
         re.sub(r"<[^>]*>", " ", (folder / "report.html").read_text()).split()
