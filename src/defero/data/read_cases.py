@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.errors import Argument, InputError
 from defero.core.labels import find_classes
+from defero.core.table import ExpertTable
 from defero.data.answers.spellings import Spellings
 from defero.data.case_reader import cases_in
 from defero.data.cases import CaseFile, Cases
@@ -215,3 +216,16 @@ def _picture_recipe(folder: Path, cases: Cases, column: str, size: int | tuple[i
     recipe = replace(unsized, size=sides)
     recipe.apply(features, source=cases.source, first_row=cases.first_row).check()
     return recipe
+
+
+def read_table(table: Table, *, label: str, experts: Sequence[str] | None = None, **options: Any) -> ExpertTable:
+    """Read a table of cases as an `ExpertTable`; the other options are those of `read_cases`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> past = pd.DataFrame({"age": [30, 50], "truth": ["well", "ill"], "dr_a": ["well", None]})
+    >>> read_table(past, label="truth", experts=["dr_a"]).features.columns.tolist()
+    ['age']
+    """
+    return read_cases(table, label=label, expert_names=experts, **options).table

@@ -192,7 +192,8 @@ class LimitedTeam:
         rows += [[name, str(load)] for name, load in zip(batch.expert_names, batch.load.tolist(), strict=True)]
         head = (
             f"Under the limits the team is right on {Figure.share(self.share)}, asks {batch.deferred.mean():.2f} "
-            f"questions per case and costs {self.cost.mean():.4g} per case (expected: {batch.expected_cost.mean():.4g}).\n"
+            f"questions per case and costs {self.cost.mean():.4g} per case (expected: "
+            f"{batch.expected_cost.mean():.4g}).\n"
         )
         return "\n".join([head, FigureTable(["who", "cases"], rows).text(), *batch.sentences()])
 
