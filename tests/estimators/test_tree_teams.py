@@ -122,7 +122,10 @@ def test_with_few_answers_heads_read_the_beliefs_alone_unless_more_is_borne_out(
 
 
 def test_groups_are_never_in_two_folds(chosen):
-    fold = chosen._learned.fold.reshape(20, 10)
+    frame, labels, answers = clinic(200)
+    group, (_, label_idx) = np.arange(200) // 10, np.unique(labels, return_inverse=True)
+    learned = row_order(frame, label_idx, weight=np.ones(200), group=group)
+    fold = chosen._learned.fold[np.argsort(learned)].reshape(20, 10)
     assert (fold == fold[:, :1]).all()
     assert len(np.unique(fold)) == 5
 

@@ -171,6 +171,10 @@ class TeamScorer:
         trees = None if self.trees is None else self.trees.without_head(gone - self.n_own)
         return replace(self, heads=self.heads.take(stay), order=order, class_heads=class_heads, trees=trees)
 
+    def in_order(self, experts: IntArray) -> "TeamScorer":
+        """Return the same experts in another order, the j-th being expert experts[j]."""
+        return replace(self, order=self.order[experts])
+
     def _score_and_read(self, features: FloatArray) -> tuple[Scores, FloatArray]:
         """Return the base's scores, and the features (n, f) that the heads read."""
         embedded = getattr(self.base, "score_with_embedding", None)
