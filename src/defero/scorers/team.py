@@ -73,7 +73,7 @@ class TeamScorer:
             joined = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
             raw = np.hstack([raw, joined])
         if not np.array_equal(self.order, np.arange(raw.shape[1])):
-            raw = raw[:, self.order]
+            raw = raw.T[self.order].T if raw.flags.f_contiguous else raw[:, self.order]
         elif raw is scores.expert_raw:
             return scores
         return Scores.computed(scores.class_proba, scores.model_proba, raw, scores.link)
