@@ -46,6 +46,7 @@ from defero.estimators.training_data import (
 )
 from defero.scorers import Scorer
 from defero.scorers.team import TeamScorer
+from defero.scorers.two_stage import TwoStageScorer
 from defero.team import FitFacts, Team
 
 
@@ -239,7 +240,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         warn_about_silent_experts(answers.per_expert(), expert_names)
         scorer = self._with_population(self._learn(data), data)
         team = Team(
-            scorer=scorer.in_order(as_given) if (np.diff(by_name) < 0).any() else scorer,
+            scorer=scorer.in_order(as_given) if isinstance(scorer, TeamScorer | TwoStageScorer) else scorer,
             classes=classes,
             expert_names=expert_names,
             answer_counts=answers.per_expert(),
@@ -378,8 +379,9 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             recipe = vectors_for_texts(recipe, table)
             data = replace(data, features=recipe.apply(table, source="X"))
         elif recipe.text:
-            known = {"n_classes": data.n_classes, "weight": data.weight, "groups": data.groups}
-            matrix, recipe = read_texts(recipe, table, data.label_idx, **known)
+            matrix, recipe = read_texts(
+                recipe, table, data.label_idx, n_classes=data.n_classes, weight=data.weight, groups=data.groups
+            )
             data = replace(data, features=matrix)
         summed, columns, raw = summed_columns(recipe), columns_of(recipe), raw_columns(recipe)
         return replace(data, summed=summed, columns=columns, raw=raw), recipe

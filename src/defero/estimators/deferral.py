@@ -155,7 +155,7 @@ class DeferralClassifier(DeferralEstimator):
         return self.net == "trees" or (self.net == "auto" and self.loss == "auto")
 
     def _knows_places(self) -> bool:
-        return not isinstance(self.net, str)
+        return not isinstance(self.net, str)  # a module of the user's
 
     def _is_deep(self) -> bool:
         return is_deep(self.net)

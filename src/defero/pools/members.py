@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, names
 from defero.core.errors import InputError
+from defero.core.hashing import HashArray
 from defero.core.wording import did_you_mean, join_names
-from defero.data.fingerprint import HashArray
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
 from defero.pools.models import LinearPart
