@@ -154,6 +154,9 @@ class DeferralClassifier(DeferralEstimator):
         """Return whether the team is learned as one of a table: trees, or whatever makes the best team."""
         return self.net == "trees" or (self.net == "auto" and self.loss == "auto")
 
+    def _knows_places(self) -> bool:
+        return not isinstance(self.net, str)  # a module of the user's
+
     def _is_deep(self) -> bool:
         return is_deep(self.net)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
+from defero.core.order import in_order_of_appearance
 from defero.core.splits import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.heads import ClassHeads, HeadPrior, Heads, Lens, fit_class_heads, fit_heads, fit_prior
@@ -292,7 +293,7 @@ def fold_of_items(data: TrainingData, *, rng: np.random.Generator, n_folds: int 
         if len(groups) > 1:
             return (rng.permutation(len(groups)) % n_folds)[group_idx]
     shuffled = rng.permutation(len(data.label_idx))
-    by_class = shuffled[np.argsort(data.label_idx[shuffled], kind="stable")]
+    by_class = shuffled[np.argsort(in_order_of_appearance(data.label_idx[shuffled]), kind="stable")]
     fold = np.empty(len(shuffled), dtype=np.int64)
     fold[by_class] = np.arange(len(shuffled)) % n_folds
     return fold

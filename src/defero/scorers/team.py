@@ -73,7 +73,7 @@ class TeamScorer:
             joined = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
             raw = np.hstack([raw, joined])
         if not np.array_equal(self.order, np.arange(raw.shape[1])):
-            raw = raw[:, self.order]
+            raw = raw.T[self.order].T if raw.flags.f_contiguous else raw[:, self.order]
         elif raw is scores.expert_raw:
             return scores
         return Scores.computed(scores.class_proba, scores.model_proba, raw, scores.link)
@@ -170,6 +170,10 @@ class TeamScorer:
         order = np.where(order > gone, order - 1, order)
         trees = None if self.trees is None else self.trees.without_head(gone - self.n_own)
         return replace(self, heads=self.heads.take(stay), order=order, class_heads=class_heads, trees=trees)
+
+    def in_order(self, experts: IntArray) -> "TeamScorer":
+        """Return the same experts in another order, the j-th being expert experts[j]."""
+        return replace(self, order=self.order[experts])
 
     def _score_and_read(self, features: FloatArray) -> tuple[Scores, FloatArray]:
         """Return the base's scores, and the features (n, f) that the heads read."""

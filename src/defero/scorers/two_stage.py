@@ -1,12 +1,12 @@
 """One classifier for the label, one for each expert's being right: any objects with `predict_proba`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.codec import Place, Share, Within
 from defero.core.scores import Scores
 from defero.scorers import PARTS
@@ -111,6 +111,10 @@ class TwoStageScorer:
         class_proba = self.classifier.predict_proba(self._table(self.classifier, features))
         class_proba = np.asarray(class_proba, dtype=np.float64)
         return Scores.from_probabilities(_normalised(class_proba), np.clip(expert_proba, 0.0, 1.0))
+
+    def in_order(self, experts: IntArray) -> "TwoStageScorer":
+        """Return the same experts in another order, the j-th being expert experts[j]."""
+        return replace(self, experts=[self.experts[j] for j in experts])
 
     def _table(self, model: Any, features: FloatArray) -> Any:
         """Return what a model takes: the matrix, or the raw columns that it knows by name."""
