@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from defero.calibration.calibrator import PRIOR_ITEMS
+from defero.estimators.expert_heads import fold_of_items
 from few_answers_crowd import crowd, lesson_of
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from defero import DeferralClassifier, Recipe
-from defero.calibration.calibrator import PRIOR_ITEMS
 from defero.core.splits import sample_rows
 from defero.estimators import surrogate_fit as room
-from defero.estimators.expert_heads import fold_of_items
 from defero.estimators.surrogate_fit import (
     STRENGTHS,
     ChosenNetwork,

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from defero.scorers.team import TeamScorer
 from PIL import Image
 from sklearn.base import clone
 from tiny_pictures import Pooled, pictures, small_team
@@ -14,7 +15,6 @@ from tiny_pictures import Pooled, pictures, small_team
 from defero import Team
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
-from defero.scorers.team import TeamScorer
 
 X, Y, M = pictures()
 NEW_X, NEW_Y, NEW_M = pictures(120, seed=1)

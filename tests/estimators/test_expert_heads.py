@@ -4,15 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from few_answers_crowd import crowd, lesson_of
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
-
-from defero import InputError
-from defero.core.answers import Answers
-from defero.core.scores import sigmoid
-from defero.core.splits import sample_rows
 from defero.estimators.expert_heads import (
     FEW_ANSWERS,
     answers_are_few,
@@ -22,9 +13,18 @@ from defero.estimators.expert_heads import (
     with_population,
     with_shrunk_heads,
 )
-from defero.estimators.training_data import TrainingData
 from defero.heads import fit_class_heads, fit_heads
 from defero.scorers.two_stage import TwoStageScorer
+from few_answers_crowd import crowd, lesson_of
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from defero import InputError
+from defero.core.answers import Answers
+from defero.core.scores import sigmoid
+from defero.core.splits import sample_rows
+from defero.estimators.training_data import TrainingData
 
 X, Y, M = crowd()
 LESSON = lesson_of(X, Y, M)

@@ -65,7 +65,7 @@ def test_columns_that_are_not_used_are_named_once(team, tmp_path):
     for fact in ("X: 3 columns", "fee (numbers beside 'n/a')", "price (", "day (", "dropped_columns_"):
         assert fact in message
     assert warned[0].filename == __file__
-    assert list(team.dropped_columns_) == ["fee", "price", "day", "unit", "empty"]
+    assert list(team.dropped_columns_) == ["day", "empty", "fee", "price", "unit"]
     team.save(tmp_path / "model")
     assert type(team).load(tmp_path / "model").dropped_columns_ == team.dropped_columns_
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from benchmarks.tables import plain
 from benchmarks.tables.sets.skill_by_class import draw
+from defero.estimators.expert_stack import share_by_gain
 
 from defero import DeferralClassifier, InputError, Team
-from defero.estimators.expert_stack import share_by_gain
 
 
 @pytest.fixture(scope="module", params=[(300, 8, 2, 50), (800, 5, 3, 800)], ids=["few", "many"])

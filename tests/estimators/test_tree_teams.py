@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-
-from defero import DeferralClassifier, InputError, Team
-from defero.core.scores import Scores
 from defero.estimators.boosting import TreeSize, boost, first_trees, predict_stages
 from defero.estimators.choose_team import Candidate, _Learned, held_out_values, in_order, n_folds
 from defero.estimators.class_models import ClassModel, class_blend
-from defero.estimators.training_data import TrainingData, coded_experts, no_answers
 from defero.scorers.blend import BlendScorer
+
+from defero import DeferralClassifier, InputError, Team
+from defero.core.order import row_order
+from defero.core.scores import Scores
+from defero.estimators.training_data import TrainingData, coded_experts, no_answers
 
 
 def clinic(n=400, *, n_experts=3, share=1.0, seed=0):
@@ -122,7 +123,11 @@ def test_with_few_answers_heads_read_the_beliefs_alone_unless_more_is_borne_out(
 
 
 def test_groups_are_never_in_two_folds(chosen):
-    fold = chosen._learned.fold.reshape(20, 10)
+    frame, labels, _ = clinic(200)
+    group = np.unique((np.arange(200) // 10).astype(str), return_inverse=True)[1]
+    label_idx = np.unique(labels, return_inverse=True)[1]
+    learned = row_order(frame, label_idx, weight=np.ones(200), group=group)
+    fold = chosen._learned.fold[np.argsort(learned)].reshape(20, 10)
     assert (fold == fold[:, :1]).all()
     assert len(np.unique(fold)) == 5
 

@@ -1,12 +1,12 @@
 """A small team with heads: 400 cases, three features, four experts; and one whose experts the base scores itself."""
 
 import numpy as np
+from defero.heads import Heads, Lens, fit_heads, fit_prior
+from defero.scorers.team import TeamScorer
 
 from defero import Team
 from defero.core.scores import sigmoid
-from defero.heads import Heads, Lens, fit_heads, fit_prior
 from defero.scorers.network import NetworkScorer
-from defero.scorers.team import TeamScorer
 
 N, D = 400, 3
 CLASSES = np.array(["benign", "malign"], dtype=object)

@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from defero.heads import fit_head
+from defero.scorers.team import TeamScorer
 from hypothesis import given
 from hypothesis import strategies as st
 from roster_team import CLASSES, NAMES, cases, network, own_scorer, shrunk_scorer, team_of
@@ -12,8 +14,6 @@ from roster_team import CLASSES, NAMES, cases, network, own_scorer, shrunk_score
 from defero import DeferralClassifier, InputError, Team, TwoStageDeferral
 from defero.core.scores import sigmoid
 from defero.data.fingerprint import held_out, row_fingerprints
-from defero.heads import fit_head
-from defero.scorers.team import TeamScorer
 from defero.team import judge
 from defero.team.roster import moved_here
 

@@ -6,11 +6,11 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 import pytest
+from defero.calibration.sequences import VerdictMap
+from defero.core.posterior import uniform_errors
 
 from defero import ConfidenceThreshold, DeferralClassifier, Team
-from defero.calibration.sequences import VerdictMap
 from defero.core import InputError
-from defero.core.posterior import uniform_errors
 from defero.datasets import wedge
 from defero.decide import assign
 from defero.decide.terms import Terms

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from defero.calibration.isotonic import fit_isotonic
 
 from defero import Study, Team, read_cases
-from defero.calibration.isotonic import fit_isotonic
 from defero.core.scores import sigmoid
 from defero.decide.panels import ExpertSetPredictor
 

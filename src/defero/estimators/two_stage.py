@@ -90,6 +90,9 @@ class TwoStageDeferral(DeferralEstimator):
         self.text = text
         self.text_encoder = text_encoder
 
+    def _knows_places(self) -> bool:
+        return self.classifier is not None or self.expert_model is not None
+
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.codec import Count, Place, Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores
@@ -152,6 +152,10 @@ class TwoStageScorer:
         columns = [expert.proba(features)[:, 1] for expert in self.experts]
         expert_proba = np.stack(columns, axis=1) if columns else np.empty((len(features), 0))
         return Scores.from_probabilities(self.classifier.proba(features), expert_proba)
+
+    def in_order(self, experts: IntArray) -> "TwoStageScorer":
+        """Return the same experts in another order, the j-th being expert experts[j]."""
+        return replace(self, experts=tuple(self.experts[j] for j in experts))
 
     def not_kept(self) -> dict[str, str]:
         """Return what a folder does not hold, by the argument of `load` that gives it again."""

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
 from defero.core.checks.arrays import FloatArray, IntArray, names
+from defero.core.checks.experts import stratum_names
 from defero.core.codec import Count, Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
@@ -38,7 +39,15 @@ from defero.scorers.given import given_scorer
 from defero.team import asking, deciding, roster, scoring
 from defero.team.facts import FitFacts
 from defero.team.panel import Panel
-from defero.team.rows import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
+from defero.team.rows import (
+    FORGOTTEN,
+    Fingerprints,
+    check_rows_known,
+    features_seen,
+    in_own_order,
+    seen_after,
+    told_apart_by,
+)
 from defero.team.storage import read_team, with_classifiers, with_encoder, write_team
 
 MOST_PIXELS = 1 << 22
@@ -412,10 +421,11 @@ class Team(Preformatted):
         self
         """
         raw = replace(self, calibrator=None, selection=None, panel=None)
-        scores = raw.scorer.score(raw.features(X))
-        label_idx = encode_labels(y, self.classes)
-        answer_idx = self.answer_numbers(experts, n_items=len(scores))
+        features, label_idx = raw.features(X), encode_labels(y, self.classes)
+        answer_idx = self.answer_numbers(experts, n_items=len(label_idx))
         marked = raw.mark_seen("calibrate", X, label_idx, answer_idx, disjoint=disjoint)
+        features, label_idx, answer_idx, _ = in_own_order(features, label_idx, answer_idx, self.expert_names)
+        scores = raw.scorer.score(features)
         correct, observed = answer_idx == label_idx[:, None], answer_idx != MISSING
         calibrator = Calibrator.fit(scores, label_idx, correct, observed, method=method)
         held_out = HeldOut(scores, label_idx, correct, observed)
@@ -485,11 +495,14 @@ class Team(Preformatted):
         self
         """
         own = self._checked(terms)
-        features = self.features(X)
-        scores = self.score_features(features)
-        label_idx = encode_labels(y, self.classes)
-        answer_idx = self.answer_numbers(experts, n_items=len(scores))
+        features, label_idx = self.features(X), encode_labels(y, self.classes)
+        answer_idx = self.answer_numbers(experts, n_items=len(label_idx))
         marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
+        names = None if strata is None else np.array(stratum_names(strata, n_items=len(label_idx)), dtype=object)
+        features, label_idx, answer_idx, strata = in_own_order(
+            features, label_idx, answer_idx, self.expert_names, names
+        )
+        scores = self.score_features(features)
         panel = Panel.fit(
             scores,
             deciding.decide_scored(self, features, scores, own).deferred,
