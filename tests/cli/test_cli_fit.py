@@ -268,7 +268,7 @@ def test_a_copy_of_the_truth_is_noted_whatever_its_type(folder, cases):
         "note: gold equals the label in 99.4 % of the rows and is used as a feature; if it is a copy of the truth, "
         "every figure here is too good: leave it out with --features.\n"
     ) in told
-    assert "note: wet, dry hold labels and are used as features; name an expert's column in --experts, or leave" in told
+    assert "note: dry, wet hold labels and are used as features; name an expert's column in --experts, or leave" in told
     words = cases.assign(gold=cases.truth.mask(cases.index == 9, "unclear"))
     words.to_csv("words.csv", index=False)
     assert "note: gold equals the label in 99.4 % of the rows" in fit("words.csv").err
