@@ -26,7 +26,7 @@ def test_it_is_half_the_distance_between_one_sd_below_and_above(make, method):
     log = scorer.base.score(FRESH[:1]).link == "log"
     low, high = (middle + step * far for step in (-1, 1))
     if log:
-        low, high = -np.logaddexp(0, -low), -np.logaddexp(0, -high)
+        low, high = (-np.logaddexp(0, -np.nan_to_num(one)) for one in (low, high))
     if method is None:
         low, high = (np.exp(one) if log else sigmoid(one) for one in (low, high))
     else:

@@ -53,8 +53,8 @@ def test_asking_in_turn_hears_by_class_and_by_the_law():
 
 def test_the_next_step_says_what_is_decided_by_and_what_is_reported():
     steps = ROUTER.next_step(X, answers=SAID, terms=TERMS)
-    assert (steps.p_used >= steps.p_right - 1e-9).all()  # a tempered posterior claims less
-    assert (steps.p_used > steps.p_right + 0.01).any()
+    several = (steps.answer_idx >= 0).sum(axis=1) > 1
+    assert (steps.p_used - steps.p_right)[several].mean() > 0.02  # a tempered posterior claims less
     nothing = ROUTER.next_step(X, terms=TERMS)
     assert np.array_equal(nothing.p_used, nothing.p_right)
 
@@ -117,7 +117,9 @@ def test_saved_and_loaded_law_and_skill_are_the_same_bit_by_bit(tmp_path, law):
 
 def test_a_fitted_table_keeps_its_trees_and_its_law(tmp_path):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.uniform(-1, 1, 700), "b": rng.uniform(-1, 1, 700), "site": rng.choice([*"xyz"], 700)})
+    frame = pd.DataFrame(
+        {"a": rng.uniform(-1, 1, 700), "b": rng.uniform(-1, 1, 700), "site": rng.choice([*"xyz"], 700)}
+    )
     label = rng.integers(2, size=700)
     knows = (frame["a"] * frame["b"] > 0).to_numpy()[:, None] ^ [True, False]
     said = np.where(rng.random((700, 2)) < np.where(knows, 0.95, 0.5), label[:, None], 1 - label[:, None])

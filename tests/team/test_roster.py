@@ -360,9 +360,7 @@ def test_the_folder_keeps_the_newcomer(router, tmp_path):
         judge(again, *CONF[:2], np.delete(CONF[2], 2, axis=1))
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: DeferralClassifier("linear", loss="ova"), lambda: TwoStageDeferral()]
-)
+@pytest.mark.parametrize("make", [lambda: DeferralClassifier("linear", loss="ova"), lambda: TwoStageDeferral()])
 def test_estimators_hand_it_on(make, tmp_path):
     frame = [pd.DataFrame(part[0], columns=["age", "size", "dose"]) for part in (OLD, CAL)]
     answers = pd.DataFrame(OLD[2][:, :4], columns=NAMES)
