@@ -117,7 +117,8 @@ def test_saved_and_loaded_law_and_skill_are_the_same_bit_by_bit(tmp_path, law):
 
 def test_a_fitted_table_keeps_its_trees_and_its_law(tmp_path):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
+    frame = pd.DataFrame({"a": rng.uniform(-1, 1, 700), "b": rng.uniform(-1, 1, 700)})
+    frame["site"] = rng.choice([*"xyz"], 700)
         {"a": rng.uniform(-1, 1, 700), "b": rng.uniform(-1, 1, 700), "site": rng.choice([*"xyz"], 700)}
     )
     label = rng.integers(2, size=700)
