@@ -97,7 +97,7 @@ def one_split(crowd: Crowd, seed: int) -> dict[str, dict[str, float]]:
     router.conformalize(features[2], parts[2].labels, parts[2].answers, disjoint=True)
     after = _ways(router, features[3], parts[3])
     assert router.panel is not None
-    plain = replace(router, panel=replace(router.panel, verdicts={}), selection=None)
+    plain = replace(router, law=None, selection=None)
     before = _ways(plain, features[3], parts[3])
     return {name: {**after[name], **_before(before[name])} for name in WAYS}
 

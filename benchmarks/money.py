@@ -39,7 +39,7 @@ Judge = Callable[[Terms], Trial]
 def credit_default(seed: int) -> tuple[Team, Judge]:
     """Fit a team of simulated analysts; return it and how it is judged on the test rows."""
     split = credit.draw("ring", 12, 0.1, seed)
-    router = study_of(split).fit("trees")
+    router = study_of(split).fit()
     test = split.test
     labels, answers = names_of(test.label_idx), names_of(test.answer_idx)
     return router, lambda terms: try_out(router, test.features, labels, answers, disjoint=True, terms=terms)

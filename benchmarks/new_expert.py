@@ -52,14 +52,12 @@ def run() -> dict[str, float]:
     truth = (rng.random(GIVEN) < sigmoid(2 * fresh[:, 0])).astype(np.int64)
     said = np.where(rng.random(GIVEN) < 0.8, truth, 1 - truth)
     figures = {}
-    for heads in ("shrunk", "separate"):
+    for net in ("auto", "linear"):
         before = time.process_time()
-        team = DeferralClassifier("linear", loss="ova", heads=heads, random_state=0).fit(
-            features, labels, experts=answers
-        )
+        team = DeferralClassifier(net, random_state=0).fit(features, labels, experts=answers)
         training = round(time.process_time() - before, 1)
-        router: Team = team.team_.copy().calibrate(*_calibration(rng), method="platt")
-        what = f"{N_EXPERTS:,} experts, heads={heads!r}"
+        router: Team = team.team_.copy().calibrate(*_calibration(rng))
+        what = f"{N_EXPERTS:,} experts, net={net!r}"
         figures[f"{what}: train the team, once"] = training
         calls: dict[str, Callable[[], object]] = {
             f"add one with {GIVEN} answers": partial(_changed, router, "add_expert", "new", fresh, truth, said),

@@ -101,7 +101,6 @@ def by_boosting(split: Split) -> Team:
 
 SYSTEMS: dict[str, Callable[[Split], Team]] = {
     "default": by_study,
-    "trees, all rows": lambda split: by_estimator("trees", split),
     "plain boosted": by_boosting,
 }
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from defero.heads import Heads, fit_head, fit_prior
 
 from benchmarks.field.methods.choosing import choose
 from benchmarks.field.methods.first_stage import log_proba
@@ -25,7 +26,6 @@ from benchmarks.tables.split import Rows, Split
 from benchmarks.tables.trial import Line, where
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.datasets import wedge
-from defero.heads import Heads, fit_head, fit_prior
 
 RESULTS = Path(__file__).parents[1] / "results" / "field_newcomers.jsonl"
 N_ANSWERS = (0, 5, 20, 50)

@@ -62,7 +62,7 @@ def fit_trees() -> Pair:
         for column in answers.T:
             HistGradientBoostingClassifier(max_iter=100, random_state=0).fit(features, column == labels)
 
-    ours = DeferralClassifier("trees", random_state=0)
+    ours = DeferralClassifier(random_state=0)
     return Pair(
         lambda: ours.fit(features, labels, answers), plain, 5.0, "11 boosted models of 100 trees, no cross-validation"
     )
@@ -77,7 +77,7 @@ def fit_linear() -> Pair:
         for column in answers.T:
             LogisticRegression(max_iter=1000).fit(features, column == labels)
 
-    ours = DeferralClassifier("linear", loss="decoupled", heads="separate", random_state=0)
+    ours = DeferralClassifier("linear", loss="decoupled", random_state=0)
     return Pair(
         lambda: ours.fit(features, labels, answers), plain, 8.0, "21 logistic regressions, no choice of a penalty"
     )

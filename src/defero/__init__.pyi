@@ -1,8 +1,8 @@
-from defero import calibration as calibration
 from defero import data as data
 from defero import datasets as datasets
 from defero import decide as decide
 from defero import judge as judge
+from defero import learn as learn
 from defero import losses as losses
 from defero import nets as nets
 from defero import plotting as plotting
@@ -18,6 +18,7 @@ from defero.core import ModelFolderError as ModelFolderError
 from defero.core import Scores as Scores
 from defero.core import TableError as TableError
 from defero.data.read_cases import read_cases as read_cases
+from defero.data.read_cases import read_table as read_table
 from defero.decide.terms import Terms as Terms
 from defero.estimators.baselines import BestExpert as BestExpert
 from defero.estimators.baselines import ConfidenceThreshold as ConfidenceThreshold

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from benchmarks.field import __main__ as command
 from benchmarks.field import method as methods_from
-from benchmarks.field.method import Choice, Entry, as_choice, from_file, installed, of_class
+from benchmarks.field.method import Entry, as_choice, from_file, installed
 from benchmarks.field.methods import METHODS
 from benchmarks.field.page import gaps, page, verdict
-from benchmarks.field.problem import FieldSet, some
+from benchmarks.field.problem import FieldSet
 from benchmarks.field.sets import SETS
 from benchmarks.field.sets.language_models import N_CLASSES, drawn_labels
 from benchmarks.field.summary import ACCURACY, COSTS, DEFAULT, Field
@@ -111,18 +111,6 @@ def test_an_installed_package_adds_a_method(monkeypatch, only_tiny):
     assert [entry.name for entry in installed()] == ["toy"]
 
 
-def test_random_state_is_passed_where_it_is_taken():
-    class Seeded:
-        def __init__(self, random_state):
-            self.random_state = random_state
-
-        def fit(self, X, y, experts): ...
-        def answer(self, X, answers, *, fees): ...
-
-    entry = of_class(Seeded)
-    assert (entry.name, entry.kind, entry.make(7).random_state) == ("Seeded", "several questions", 7)
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -187,18 +175,6 @@ def test_gaps_by_hand(field):
     assert test.t == pytest.approx(-0.05 / np.sqrt((1 / 2 + 30 / 70) * 0.0002))
 
 
-def test_a_method_with_fewer_splits_is_compared_on_these_and_is_never_the_best(field):
-    lines = dict(field.lines) | dict([line("a", "new", 1, 0.89, 0.11)])  # the easier split alone
-    partial = Field(lines, field.sets, {**field.methods, "new": Entry("new", lambda seed: None)})
-    assert partial.best("a", ACCURACY) == DEFAULT
-    assert partial.gap("a", "new", ACCURACY) == pytest.approx(0.9 - 0.89)
-    assert partial.gap("a", "other", ACCURACY) == field.gap("a", "other", ACCURACY)
-    written = page(partial.lines, partial.sets, partial.methods)
-    assert "| new (1 of 2 splits) | 89.0 |" in written
-    assert "| new (fewer splits: a) |" in written
-    assert "other (" not in written
-
-
 def test_the_page_says_where_the_default_is_behind(field):
     assert "Accuracy: `default` is number 2 of 2 with 2.5, behind other 1.0." in verdict(field)
     assert "| other | 1.0 | -1.5" in gaps(field)
@@ -223,15 +199,3 @@ def test_only_right_or_wrong_becomes_labels_that_no_model_knows():
     assert rows.correct[:, 2].mean() == pytest.approx(0.5, abs=0.03)
     assert np.bincount(rows.label_idx, minlength=N_CLASSES).min() > 700
     assert rows.observed.all()
-
-
-def test_rows_are_capped_in_their_order():
-    chosen = some(100, 10, np.random.default_rng(0))
-    assert len(chosen) == 10
-    assert (np.diff(chosen) > 0).all()
-    assert some(5, 10, np.random.default_rng(0)).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_a_choice_without_probabilities_promises_nothing():
-    choice = as_choice(Choice(np.array([-1]), np.array([1])), name="toy", available=np.ones((1, 2), dtype=bool))
-    assert choice.p_right is None

@@ -70,6 +70,7 @@ def test_the_findings_of_a_film_are_on_one_side():
     assert len(held) == len(fold.train) - len(part.train)
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(
     ("name", "marks"),

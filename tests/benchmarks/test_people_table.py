@@ -7,17 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.people import __main__ as command
-from benchmarks.people import promises
 from benchmarks.people import run as running
 from benchmarks.people.discover import all_systems, chosen
-from benchmarks.people.ledger import Ledger, cache_folder, code_version
+from benchmarks.people.ledger import Ledger
 from benchmarks.people.page import page
 from benchmarks.people.promise_table import promise_figures, verdict
 from benchmarks.people.run import judged, run_all
 from benchmarks.people.summary import summarise
 from benchmarks.people.trial import Trial
 from benchmarks.resampled import nadeau_bengio
-from tiny_crowd import tiny_crowd, tiny_set
+from tiny_crowd import tiny_set
 
 from defero import InputError
 from defero.judge import holm
@@ -82,48 +81,6 @@ def test_one_split_has_neither_interval_nor_tests():
     assert "| our team | 1 | **92.0** | 0.50 |" in page(facts({"tiny": found}))
 
 
-def test_the_page():
-    sets = [tiny_set(), tiny_set("agreed", agreement=True)]
-    shown = page(facts(summarise(sets, [*trials(), *trials("agreed")]), {"cifar10h": "there are no features."}))
-    row = next(line for line in shown.splitlines() if line.startswith("| our team"))
-    assert row.startswith("| our team | 4 | **92.8** [")
-    assert row.count("|") == 12
-    assert "9 tests of the page" in shown
-    assert "| system | splits | agreement %, 95 % interval |" in shown
-    assert "outside the tests" in shown
-    assert shown.endswith("- cifar10h: there are no features.\n")
-    lines = shown.splitlines()
-    head = next(place for place, line in enumerate(lines) if line.startswith("| system | splits | accuracy"))
-    assert lines[head].count("|") == lines[head + 1].count("|") == 12
-
-
-def test_the_page_by_category():
-    shares = {"model alone": (0.5, 0.4), "our team": (0.7, 0.5)}
-    told = [
-        replace(
-            trial, strata={"sex: female": {"n": 10.0, "accuracy": shares[trial.system][trial.split % 2], "asked": 0.2}}
-        )
-        for trial in trials()
-        if trial.system in shares
-    ]
-    figures = summarise([tiny_set()], told)
-    own = figures["tiny"]["systems"]["our team"]["strata"]["sex: female"]
-    assert (own["n"], own["accuracy"], own["asked"]) == (10, 0.6, 0.2)
-    expected = nadeau_bengio([0.2, 0.1, 0.2, 0.1], n_train=10 * 70 / 30, n_test=10)
-    assert (own["minus_model"]["mean"], own["minus_model"]["low"]) == pytest.approx((0.15, expected.low))
-    assert "| sex: female | our team | 10 | 60.0 | +15.0 [" in page(facts(figures))
-    assert "| category |" not in page(facts(summarise([tiny_set()], trials())))
-
-
-def test_stars_tell_before_and_after_holm():
-    found = summarise([tiny_set()], trials())
-    test = found["tiny"]["systems"]["our team"]["tests"]["model alone"]
-    assert test["clear"]
-    assert "\\* |" in page(facts(found))
-    test.update(clear=False, p_value=0.04)
-    assert f"{100 * test['mean']:+.1f} (\\*)" in page(facts(found))
-
-
 def test_systems_told_the_label_are_left_out_where_people_are_the_truth():
     names = [system.name for system in judged(tiny_set(agreement=True), tiny_set().load(), all_systems())]
     assert len(names) == len(all_systems()) - 4 - 4  # those that hear all, and those that differ by a text alone
@@ -176,23 +133,6 @@ def test_other_code_runs_anew_unless_told_otherwise(tmp_path):
     assert Ledger(path, "v1").versions(first.trials) == ["v1"]
 
 
-def test_a_line_of_another_form_is_passed_over(tmp_path):
-    path = tmp_path / "trials.jsonl"
-    path.write_text('{"version": "v1", "crowd": "tiny"}\n')
-    assert Ledger(path, "v1").read() == {}
-
-
-def test_an_older_line_without_the_total_is_taken(tmp_path):
-    path = tmp_path / "trials.jsonl"
-    ledger = Ledger(path, "v1")
-    ledger.append(trials()[0])
-    entry = json.loads(path.read_text())
-    del entry["promised_total"], entry["strata"]
-    path.write_text(json.dumps(entry))
-    (trial,) = ledger.read().values()
-    assert math.isnan(trial.promised_total)
-
-
 def promising(gaps, *, system="our team"):
     one = next(trial for trial in trials() if trial.system == "our team")
     return [
@@ -223,16 +163,6 @@ def test_promises_over_all_cases_are_judged_by_gap_and_interval(gaps, words):
     assert shown.index("## Promised and kept over all cases") < shown.index("## tiny")
 
 
-def test_promises_of_both_ways_run_once_and_stand_on_the_page(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(promises, "all_sets", lambda: (tiny_set(),))
-    (tmp_path / "people.json").write_text(json.dumps(facts(summarise([tiny_set()], trials()))))
-    for ran in (True, False):
-        assert promises.main(["--splits", "1", "--out", str(tmp_path)]) == 0
-        assert ("promised" in capsys.readouterr().out) == ran
-    assert "| tiny, in turn (1) |" in (tmp_path / "people.md").read_text()
-    assert promises.main(["--sets", "nowhere", "--out", str(tmp_path)]) == 2
-
-
 def test_a_set_that_is_not_there_is_left_out_with_its_reason(tmp_path):
     def absent():
         raise InputError("it is not there.")
@@ -240,23 +170,6 @@ def test_a_set_that_is_not_there_is_left_out_with_its_reason(tmp_path):
     found = finished(Ledger(tmp_path / "t.jsonl", "v1"), 1, sets=[tiny_set("gone", load=absent), tiny_set()])
     assert found.skipped == {"gone": "it is not there."}
     assert {one.crowd for one in found.trials} == {"tiny"}
-
-
-def test_a_failing_system_is_no_missing_set(tmp_path):
-    def failing():
-        crowd = tiny_crowd()
-        object.__setattr__(crowd, "reduce", lambda train, test: (train, test[:, :1]))
-        return crowd
-
-    with pytest.raises(InputError, match="features"):
-        finished(Ledger(tmp_path / "t.jsonl", "v1"), 1, sets=[tiny_set(load=failing)])
-
-
-def test_the_version_of_the_code_and_where_trials_lie(monkeypatch):
-    assert code_version() == code_version()
-    assert len(code_version()) == 12
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert cache_folder().as_posix() == "/somewhere/defero-benchmarks/people"
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
@@ -276,23 +189,3 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         command.main(["--splits", "0"])
     assert "whole number of at least 1, got 0" in capsys.readouterr().err
-
-
-def test_processes_give_what_one_gives(tmp_path):
-    alone, shared = (Ledger(tmp_path / name / "trials.jsonl", "v1") for name in ("alone", "shared"))
-    one = finished(alone, 2).trials
-    two = run_all([tiny_set()], CHEAP, n_splits=2, ledger=shared, workers=2, told=lambda line: None).trials
-    assert [(trial.system, trial.split, trial.accuracy) for trial in one] == [
-        (trial.system, trial.split, trial.accuracy) for trial in two
-    ]
-    assert shared.read().keys() == alone.read().keys()
-
-
-def test_slow_systems_and_large_sets_get_fewer_splits(tmp_path):
-    slow = replace(CHEAP[0], most_splits=1)
-    found = finished(Ledger(tmp_path / "t.jsonl", "v1"), 3, systems=[slow, CHEAP[1]]).trials
-    assert [trial.split for trial in found if trial.system == slow.name] == [0]
-    assert [trial.split for trial in found if trial.system == CHEAP[1].name] == [0, 1, 2]
-    large = replace(tiny_set(), most_splits=2)
-    found = finished(Ledger(tmp_path / "l.jsonl", "v1"), 3, sets=[large], systems=CHEAP[:1]).trials
-    assert [trial.split for trial in found] == [0, 1]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -30,29 +31,37 @@ def fit(*options, table="cases.csv"):
     return run("fit", table, *FIT, "--out", "model", *options)
 
 
-def test_answers_that_go_by_the_label_are_told_with_what_to_do(folder):
-    reviewed().to_csv("cases.csv", index=False)
-    outcome = fit()
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A folder with the reviewed cases and a model fitted on them, and what `fit` printed."""
+    made = tmp_path_factory.mktemp("reviewed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        reviewed().to_csv("cases.csv", index=False)
+        outcome = fit()
     assert outcome.code == 0
+    return made, outcome
+
+
+def test_answers_that_go_by_the_label_are_told_with_what_to_do(first):
+    _, outcome = first
     assert "\nWho answered what, among the cases to learn from:\n  Whether a case was answered" in outcome.out
     assert FOUND.search(outcome.out)
     assert "; use --answer-weights label.\n" in outcome.out
     assert "answer_weights(" not in outcome.out
     assert "Recorded answers were not random" not in outcome.out
-    told = json.loads(fit("--json").out)
-    assert (told["answering"]["depends_on_label"], told["answering"]["depends_on_features"]) == (True, False)
-    assert all(sentence in outcome.out for sentence in told["answering"]["sentences"])
-    assert not any("not random" in sentence for sentence in told["test"]["cautions"])
 
 
-def test_the_model_remembers_it_and_the_judges_say_it(folder):
-    reviewed().to_csv("cases.csv", index=False)
-    said = json.loads(fit("--json").out)["answering"]["sentences"]
+def test_the_model_remembers_it_and_the_judges_say_it(first, folder):
+    shutil.copytree(first[0], folder, dirs_exist_ok=True)
     human, told = (
         run("evaluate", "model", "cases.csv").out,
         json.loads(run("evaluate", "model", "cases.csv", "--json").out),
     )
-    assert told["answering"]["sentences"] == said
+    said = told["answering"]["sentences"]
+    assert (told["answering"]["depends_on_label"], told["answering"]["depends_on_features"]) == (True, False)
+    assert all(sentence in first[1].out for sentence in said)
+    assert not any("not random" in sentence for sentence in told["test"]["cautions"])
     assert "Who answered what, when it was fitted:\n" in human
     assert all(human.count(sentence) == 1 for sentence in said)
     assert run("report", "model", "cases.csv").code == 0
@@ -62,8 +71,8 @@ def test_the_model_remembers_it_and_the_judges_say_it(folder):
     assert "Recorded answers were not random" not in human + page
 
 
-@pytest.mark.parametrize("weights", ["label", "label+features"])
-def test_weights_are_handed_on_and_told(folder, weights):
+def test_weights_are_handed_on_and_told(folder):
+    weights = "label+features"
     reviewed().to_csv("cases.csv", index=False)
     told = json.loads(fit("--json", "--answer-weights", weights).out)
     assert told["heads"] == "shrunk"
@@ -84,8 +93,7 @@ def test_answers_that_go_by_the_features_are_no_alarm(folder):
 def test_nothing_found_is_nothing_said(folder):
     lesions().to_csv("cases.csv", index=False)
     assert "Who answered what" not in fit().out
-    quiet = {"depends_on_label": False, "depends_on_features": False, "sentences": []}
-    assert json.loads(fit("--json").out)["answering"] == quiet
+    assert json.loads(run("evaluate", "model", "cases.csv", "--json").out)["answering"]["sentences"] == []
     assert "Who answered what" not in run("evaluate", "model", "cases.csv").out
     assert "given at random" not in (run("report", "model", "cases.csv").out, (folder / "report.html").read_text())[1]
 

@@ -1,6 +1,7 @@
 """`defero` on tables with answers in a log of their own, without a truth, and with texts."""
 
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -21,9 +22,27 @@ def folder(tmp_path_factory, tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_log_gives_the_same_team_as_the_wide_table(folder):
-    outcome = fit(*LONG)
-    assert outcome.code == 0
+@pytest.fixture(scope="module")
+def long_model(tmp_path_factory):
+    """A model of the items and their log, and what `fit` printed."""
+    made = tmp_path_factory.mktemp("long")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        write_log(made)
+        outcome = fit(*LONG)
+    assert outcome.code == 0, outcome.err
+    return made / "other", outcome
+
+
+@pytest.fixture
+def other(folder, long_model):
+    """A copy of that model in the current folder."""
+    shutil.copytree(long_model[0], "other")
+
+
+@pytest.mark.usefixtures("other")
+def test_a_log_gives_the_same_team_as_the_wide_table(long_model):
+    _, outcome = long_model
     assert "Label: truth. Key: case. Experts: 3, of whom 2.1 answered a case on average." in outcome.out
     wide, long = Team.load("model"), Team.load("other")
     assert long.expert_names == wide.expert_names == tuple(DOCTORS)
@@ -32,8 +51,8 @@ def test_a_log_gives_the_same_team_as_the_wide_table(folder):
     np.testing.assert_allclose(long.scores(new).expert_proba, wide.scores(new).expert_proba)
 
 
+@pytest.mark.usefixtures("other")
 def test_the_other_commands_read_the_log_too(folder):
-    assert fit(*LONG).code == 0
     long = told(run("evaluate", "other", "items.csv", "--answers", "log.csv", "--json"))
     wide = told(run("evaluate", "model", "cases.csv", "--json"))
     assert long["test"] == wide["test"]
@@ -88,8 +107,8 @@ def test_columns_of_the_log_are_remembered_where_they_are_there(folder):
     assert added.code == 0, added.err
 
 
-def test_models_that_remember_no_columns_find_them_by_name(folder):
-    assert fit(*LONG).code == 0
+@pytest.mark.usefixtures("other")
+def test_models_that_remember_no_columns_find_them_by_name():
     team = Team.load("other")
     assert team.facts.spec.log_columns == {"item": None, "annotator": None, "answer": None}
     replace(team, facts=replace(team.facts, spec=team.facts.spec.but(log=False))).save("old")
@@ -162,14 +181,11 @@ def test_a_label_to_be_judged_by_is_one_that_fit_saw(folder):
     )
 
 
-@pytest.mark.parametrize("kind", ["wide", "long"])
-def test_the_majority_stands_in_for_a_truth_and_every_command_says_so(folder, kind):
+def test_the_majority_stands_in_for_a_truth_and_every_command_says_so(folder):
     cases = lesions().drop(columns="truth").assign(majority=lambda frame: frame.age % 7)
-    cases.to_csv("cases.csv", index=False)
     cases.drop(columns=DOCTORS).to_csv("items.csv", index=False)
-    table = "cases.csv" if kind == "wide" else "items.csv"
-    who = ["--experts", ",".join(DOCTORS), "--key", "case"] if kind == "wide" else ["--answers", "log.csv"]
-    outcome = fit("--majority-label", *who, "--net", "linear", table=table)
+    options = ["--answers", "log.csv"]
+    outcome = fit("--majority-label", *options, "--net", "linear")
     assert outcome.code == 0, outcome.err
     answered = cases[DOCTORS].notna().any(axis=1).sum()
     votes = cases[DOCTORS].stack().groupby(level=0).value_counts().unstack(fill_value=0)
@@ -184,12 +200,11 @@ def test_the_majority_stands_in_for_a_truth_and_every_command_says_so(folder, ki
     assert f"{160 - answered} of 160 cases have no label and are left out." in outcome.err
     assert "\n  majority: a number" in outcome.out
     assert Team.load("other").facts.spec.majority_label
-    options = [] if kind == "wide" else who
     for command in ("evaluate", "report"):
-        again = run(command, "other", table, *options)
+        again = run(command, "other", "items.csv", *options)
         assert again.code == 0, again.err
         assert warning.removeprefix("note: ") in again.out
-    judged = told(run("evaluate", "other", table, *options, "--json"))
+    judged = told(run("evaluate", "other", "items.csv", *options, "--json"))
     assert judged["test"]["cautions"][0] == warning.removeprefix("note: ").strip()
     assert warning.removeprefix("note: ").strip() in " ".join(
         re.sub(r"<[^>]*>", " ", (folder / "report.html").read_text()).split()
@@ -251,8 +266,8 @@ def test_text_is_a_feature_where_it_is_named(folder):
     )
 
 
-def test_a_team_of_a_log_asks_for_the_log(folder):
-    assert fit(*LONG).code == 0
+@pytest.mark.usefixtures("other")
+def test_a_team_of_a_log_asks_for_the_log():
     for command in ("evaluate", "report"):
         assert run(command, "other", "items.csv").err == (
             "defero: other: was fitted with a log of answers, and items.csv has no column of an expert; pass "

@@ -131,7 +131,7 @@ for words in (["evaluate", model, table, "--label", "truth"], ["route", model, t
         main()
     except SystemExit as stop:
         assert stop.code == 0, stop.code
-heavy = {"torch", "sklearn", "skops", "matplotlib"} & set(sys.modules)
+heavy = {"torch", "sklearn", "matplotlib"} & set(sys.modules)
 sys.exit(f"imported: {sorted(heavy)}" if heavy else 0)
 """
     done = python(program, tmp_path / "model", tmp_path / "new.csv", tmp_path / "decisions.csv")

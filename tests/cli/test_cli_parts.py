@@ -1,10 +1,8 @@
 """`defero fit` by group, by time or by a column: what is cut apart stays apart, also when judged later."""
 
 import re
-from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
 from clinic import FIT, enter, lesions, run
 from crowd import fit, told, write_log
@@ -76,89 +74,17 @@ def test_no_group_is_in_two_parts(folder):
     assert Team.load("few").facts.spec.groups == "site"
 
 
-@pytest.mark.parametrize("kind", ["dates", "numbers"])
-def test_the_latest_cases_are_the_test(folder, kind):
-    day = np.random.default_rng(0).permutation(160)
-    when = pd.Timestamp("2024-01-01") + pd.to_timedelta(day, "D") if kind == "dates" else day
-    cases = lesions().assign(visit=when, unique=np.arange(160) / 7)
-    cases.to_csv("cases.csv", index=False)
-    result = fit(*FIT, "--time", "visit", table="cases.csv")
-    assert result.code == 0, result.err
-    assert "for the test; split by visit, the latest for the test." in result.out
-    parts = seen_of(cases)
-    rest = np.setdiff1d(np.arange(160), np.concatenate(list(parts.values())))
-    edges = [(day[rows].min(), day[rows].max()) for rows in (*parts.values(), rest)]
-    assert all(earlier[1] < later[0] for earlier, later in pairwise(edges))
-    assert edges[-1] == (128, 159)
-
-
-def test_times_that_are_none_are_told(folder):
-    cases = lesions()
-    cases.assign(visit=["2024-05-01", "soon"] * 80).to_csv("cases.csv", index=False)
-    assert fit(*FIT, "--time", "visit", table="cases.csv").err == (
-        "defero: cases.csv: row 3, column visit: 'soon' is no time; expected a number, or a date as 2024-05-01 or "
-        "2024-05-01T09:30, in every row.\n"
-    )
-    cases.assign(visit=2024).to_csv("cases.csv", index=False)
-    outcome = fit(*FIT, "--time", "visit", table="cases.csv")
-    assert outcome.err.startswith(
-        "defero: cases.csv: column visit: rows of equal time stay together, which leaves none"
-    )
-    both = fit(*FIT, "--time", "age", "--group", "site", table="cases.csv")
-    assert both.err.startswith("defero: --group and --time cannot be combined")
-    assert (
-        "column 'age' is named as the time and as the split"
-        in fit(*FIT, "--time", "age", "--split", "age", table="cases.csv").err
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "sizes"),
-    [
-        (["train"] * 120 + ["test"] * 40, None),
-        (["Train"] * 90 + ["val"] * 30 + ["TEST"] * 40, (90, 15, 15, 40)),
-        (["train"] * 80 + ["calibration"] * 22 + ["dev"] * 18 + ["test"] * 40, (80, 22, 18, 40)),
-        (["train"] * 80 + ["cal"] * 22 + ["conformal"] * 18 + ["test"] * 40, (80, 22, 18, 40)),
-        (["train"] * 100 + ["cal"] * 20 + ["test"] * 40, None),
-    ],
-)
-def test_a_column_can_cut_the_table(folder, words, sizes):
+def test_a_column_can_cut_the_table(folder):
+    words = ["Train"] * 90 + ["val"] * 30 + ["TEST"] * 40
     cases = lesions().assign(part=words, unique=np.arange(160) / 7).sample(frac=1, random_state=1)
     cases.to_csv("cases.csv", index=False)
     result = fit(*FIT, "--split", "part", "--json", table="cases.csv")
-    rows = tuple(told(result)["rows"].values())
-    assert rows[3] == 40
-    assert sizes is None or rows == sizes
-    assert sum(rows) == 160
-    assert min(rows) >= 10
+    assert list(told(result)["rows"].values()) == [90, 15, 15, 40]
     parts = seen_of(cases)
     seen = np.concatenate(list(parts.values()))
     assert len(set(seen)) == len(seen) == 120
     assert not cases.part.iloc[seen].str.casefold().eq("test").any()
     assert set(cases.part.iloc[parts["fit"]].str.casefold()) == {"train"}
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["train", "exam"], "row 3, column part: 'exam' names no part; expected train, calibrate, conformalize, val"),
-        (["train", None], "row 3, column part: the part is blank; fill it in or drop the row."),
-        (["train", "train"], "column part: no case is for the test (test, testing,"),
-        (["val", "test"], "column part: no case is to learn from (train, training,"),
-    ],
-)
-def test_a_column_that_cannot_cut_is_told(folder, words, message):
-    lesions().assign(part=words * 80).to_csv("cases.csv", index=False)
-    outcome = fit(*FIT, "--split", "part", table="cases.csv")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert f"defero: cases.csv: {message}" in outcome.err
-
-
-def test_groups_that_a_column_tears_apart_are_told(folder):
-    lesions().assign(part=["train", "test"] * 80, patient=["a", "a", "b", "c"] * 40).to_csv("cases.csv", index=False)
-    outcome = fit(*FIT, "--split", "part", "--group", "patient", table="cases.csv")
-    assert outcome.code == 2
-    assert "cases.csv: column patient: " in outcome.err
 
 
 @pytest.mark.parametrize(("option", "row"), [("--time visit", 155), ("--split part", 130)])

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from clinic import run
 
+from defero import read_cases
 from defero.core import ExpertTable
 from defero.study.fitting import fit_team
 
@@ -55,19 +56,16 @@ def test_copies_are_named_by_fit_and_by_those_who_judge(folder):
     assert SAID in (folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_strangers_are_not_named(folder):
-    write(copies=False)
-    told = json.loads(run("fit", "items.csv", *FIT, "--json").out)
-    assert told["shared_errors"] == {"sentences": [], "groups": []}
-    assert not any("In all answers" in caution for caution in told["test"]["cautions"])
+def test_strangers_are_not_named():
+    items, log = crowd(copies=False)
+    found = fit_team.shared_in(read_cases(items, answers=log, label="truth"))
+    assert (found.sentences, found.groups) == ((), ())
 
 
-def test_of_a_majority_nothing_is_asked(folder):
+def test_of_a_majority_nothing_is_asked():
     items, log = crowd()
-    items.drop(columns="truth").to_csv("items.csv", index=False)
-    log.to_csv("log.csv", index=False)
-    told = json.loads(run("fit", "items.csv", "--answers", "log.csv", "--majority-label", *FIT[4:], "--json").out)
-    assert told["shared_errors"] is None
+    cases = read_cases(items.drop(columns="truth"), answers=log, majority_label=True)
+    assert fit_team.shared_in(cases) is None
 
 
 def test_of_a_huge_table_some_cases_are_looked_at(monkeypatch):

@@ -1,6 +1,7 @@
 """`--rename` and `--blank`: the mapping that is offered is taken again by every command."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -78,7 +79,7 @@ def test_route_respells_the_answers_so_far(folder):
     assert (outcome.code, "--rename" in outcome.err, "--answers" in outcome.err) == (2, True, True)
 
 
-def test_the_mapping_of_fit_is_remembered(folder, bad):
+def test_the_mapping_of_fit_is_remembered_and_one_that_is_given_now_wins(folder, bad):
     Path("map.csv").write_text("from,to\nBenign,benign\nMalign,malign\nskip,\n")
     assert run("fit", "bad.csv", *FIT, "--out", "other", "--rename", "map.csv").code == 0
     judged = run("evaluate", "other", "bad.csv", "--json")
@@ -88,10 +89,6 @@ def test_the_mapping_of_fit_is_remembered(folder, bad):
     facts = json.loads(Path("other/model.json").read_text())["facts"]
     assert facts["spec"]["rename"] == {"Benign": "benign", "Malign": "malign", "skip": ""}
 
-
-def test_a_mapping_that_is_given_now_wins_over_that_of_fit(folder, bad):
-    Path("map.csv").write_text("from,to\nBenign,benign\nMalign,malign\nskip,\n")
-    assert run("fit", "bad.csv", *FIT, "--out", "other", "--rename", "map.csv").code == 0
     lesions(40, seed=9).assign(dr_a="skip").to_csv("new.csv", index=False)
     Path("now.csv").write_text("from,to\nskip,malign\n")
     judged = json.loads(run("evaluate", "other", "new.csv", "--rename", "now.csv", "--json").out)
@@ -99,9 +96,8 @@ def test_a_mapping_that_is_given_now_wins_over_that_of_fit(folder, bad):
     assert judged["test"] == json.loads(run("evaluate", "other", "new.csv", "--json").out)["test"]
 
 
-@pytest.fixture
-def unknown_ages(folder):
-    """Cases and new cases with n/a in a column of numbers, of categories and of answers, and the same with blanks."""
+def write_unknown_ages():
+    """Write cases and new cases with n/a in columns of numbers, categories and answers, and the same with blanks."""
     for name, cases in (("past", lesions()), ("new", lesions(30, seed=9))):
         meant = cases.astype({"age": object})
         meant.loc[meant.index[3:9], "age"] = None
@@ -110,17 +106,33 @@ def unknown_ages(folder):
         meant.fillna({"age": "n/a", "site": "n/a", "dr_a": "n/a"}).to_csv(f"{name}.csv", index=False)
 
 
-def test_a_value_that_means_none_does_so_in_features_too(folder, unknown_ages):
-    fitted = run("fit", "past.csv", *FIT, "--out", "other", "--blank", "n/a", "--json")
-    meant = run("fit", "past_meant.csv", *FIT, "--out", "plain", "--json")
+@pytest.fixture(scope="module")
+def fitted_on_them(tmp_path_factory):
+    """A folder with these tables, a model of each in other and plain, and what `fit` printed."""
+    made = tmp_path_factory.mktemp("unknown")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        write_unknown_ages()
+        fitted = run("fit", "past.csv", *FIT, "--out", "other", "--blank", "n/a", "--json")
+        meant = run("fit", "past_meant.csv", *FIT, "--out", "plain", "--json")
     assert fitted.code == 0, fitted.err
+    return made, fitted, meant
+
+
+@pytest.fixture
+def unknown_ages(folder, fitted_on_them):
+    shutil.copytree(fitted_on_them[0], folder, dirs_exist_ok=True)
+
+
+def test_a_value_that_means_none_does_so_in_features_too(fitted_on_them):
+    _, fitted, meant = fitted_on_them
     assert any("age: a number" in line for line in json.loads(fitted.out)["features"])
     assert json.loads(fitted.out)["test"] == json.loads(meant.out)["test"]
     assert json.loads(fitted.out)["features"] == json.loads(meant.out)["features"]
 
 
-def test_it_is_remembered_for_other_commands(folder, unknown_ages):
-    assert run("fit", "past.csv", *FIT, "--out", "other", "--blank", "n/a").code == 0
+@pytest.mark.usefixtures("unknown_ages")
+def test_it_is_remembered_for_other_commands():
     judged = run("evaluate", "other", "new.csv", "--json")
     assert judged.code == 0, judged.err
     assert json.loads(judged.out)["test"] == json.loads(run("evaluate", "other", "new_meant.csv", "--json").out)["test"]
@@ -129,19 +141,19 @@ def test_it_is_remembered_for_other_commands(folder, unknown_ages):
     assert Path("new_decisions.csv").read_text() == Path("new_meant_decisions.csv").read_text()
 
 
-def test_a_value_of_one_file_is_said_with_that_file(folder, unknown_ages):
-    assert run("fit", "past_meant.csv", *FIT, "--out", "other").code == 0
-    refused = run("route", "other", "new.csv", "--out", "a.csv")
+@pytest.mark.usefixtures("unknown_ages")
+def test_a_value_of_one_file_is_said_with_that_file():
+    refused = run("route", "plain", "new.csv", "--out", "a.csv")
     assert refused.code == 2
     assert "'n/a' (6 cells) is not a number" in refused.err
     assert "Correct them, or pass --blank n/a, or pass --bad-rows skip" in refused.err
-    assert run("route", "other", "new.csv", "--out", "a.csv", "--blank", "n/a").code == 0
-    assert run("route", "other", "new_meant.csv", "--out", "b.csv").code == 0
+    assert run("route", "plain", "new.csv", "--out", "a.csv", "--blank", "n/a").code == 0
+    assert run("route", "plain", "new_meant.csv", "--out", "b.csv").code == 0
     assert Path("a.csv").read_text() == Path("b.csv").read_text()
 
 
-def test_workers_that_share_a_folder_read_the_value_too(folder, unknown_ages):
-    assert run("fit", "past.csv", *FIT, "--out", "other", "--blank", "n/a").code == 0
+@pytest.mark.usefixtures("unknown_ages")
+def test_workers_that_share_a_folder_read_the_value_too():
     for name in ("new", "new_meant"):
         Path(name).mkdir()
         pd.read_csv(f"{name}.csv", keep_default_na=name == "new_meant").to_parquet(f"{name}/part.parquet")
@@ -155,10 +167,9 @@ def test_workers_that_share_a_folder_read_the_value_too(folder, unknown_ages):
 
 def test_the_key_is_never_blank(folder):
     lesions().to_csv("cases.csv", index=False)
-    plain = run("fit", "cases.csv", *FIT, "--out", "other", "--json")
     with_blank = run("fit", "cases.csv", *FIT, "--out", "other", "--blank", lesions().case.iloc[0], "--json")
     assert with_blank.code == 0, with_blank.err
-    assert json.loads(with_blank.out)["rows"] == json.loads(plain.out)["rows"]
+    assert sum(json.loads(with_blank.out)["rows"].values()) == 160
 
 
 def test_marks_of_an_expert_who_is_not_sure_are_refused_with_the_option_to_pass(folder):

@@ -227,8 +227,8 @@ def test_missing_unknown_and_extra_ones_are_refused():
         unpack(Everything, replace(packed, manifest={**packed.manifest, "here": 1.0}))
     with pytest.raises(ModelFolderError, match="names no 'other', which is there"):
         unpack(Everything, replace(packed, arrays={**packed.arrays, "other": np.ones(1)}))
-    with pytest.raises(ModelFolderError, match=r"names no 'parts\.skops', which is there"):
-        unpack(Everything, replace(packed, files={**packed.files, "parts.skops": b""}))
+    with pytest.raises(ModelFolderError, match=r"names no 'other\.bin', which is there"):
+        unpack(Everything, replace(packed, files={**packed.files, "other.bin": b""}))
 
 
 def test_a_count_may_be_as_large_as_the_bytes_that_are_there():

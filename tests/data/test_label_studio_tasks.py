@@ -35,7 +35,7 @@ DECISIONS = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize("name", ["back.json", "back.jsonl", "back.json.gz"])
+@pytest.mark.parametrize("name", ["back.json", "back.json.gz"])
 def test_tasks_written_back_are_read_again_without_loss(export, tmp_path, name):
     before, kept = read_label_studio(export()), copy.deepcopy(TASKS)
     told = tasks_with_decisions(TASKS, DECISIONS, control=before.control)

@@ -228,11 +228,11 @@ def test_words_of_other_rows_never_enter():
     frame, labels, answers = cases(200)
     team = ModelOnly(text="note").fit(frame[:100], labels[:100], experts=answers[:100])
     unseen = frame[100:].assign(note="zzz yyy")
-    assert set(team.team_.recipe.columns[0].words) <= {word for note in frame["note"][:100] for word in note.split()}
+    assert set(team.team_.recipe.columns[1].words) <= {word for note in frame["note"][:100] for word in note.split()}
     team.calibrate(frame[100:], labels[100:], experts=answers[100:])
     assert team.team_.recipe.remarks(unseen) == {"note: none of its words was seen in training": 100}
-    assert len(np.unique(team.team_.features(unseen)[:, 0])) == 1
-    assert team.team_.recipe.describe()[0].endswith("weighted by TF-IDF and summed up in one score.")
+    assert len(np.unique(team.team_.features(unseen)[:, 1])) == 1
+    assert team.team_.recipe.describe()[1].endswith("weighted by TF-IDF and summed up in one score.")
 
 
 @pytest.mark.parametrize("build", [TwoStageDeferral, ModelOnly, BestExpert, RandomExpert, ConfidenceThreshold])
@@ -254,7 +254,7 @@ def test_odd_tables_of_text():
     assert np.isfinite(TwoStageDeferral(text="note").fit(half, labels, experts=answers).predict_proba(frame)).all()
     two = frame.assign(second=frame["note"].to_numpy()[::-1])
     team = TwoStageDeferral(text=["note", "second"]).fit(two, labels, experts=answers)
-    assert team.team_.recipe.names == ("note=score0", "age", "second=score0")
+    assert team.team_.recipe.names == ("age", "note=score0", "second=score0")
 
 
 def test_what_is_wrong_is_said():

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from defero.scorers.blend import BlendScorer
 from safetensors.numpy import load, save
 
 from defero import DeferralClassifier, Recipe, Team, TwoStageDeferral
 from defero.core.codec import pack
 from defero.core.errors import ModelFolderError
 from defero.data.model_folder import MANIFEST, WEIGHTS
-from defero.scorers.blend import BlendScorer
 from defero.study.pools.pool_study import PoolStudy
 
 WRONG = [

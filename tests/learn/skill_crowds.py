@@ -3,7 +3,7 @@
 import numpy as np
 
 from defero.core.scores import sigmoid
-from defero.learn.skill import Directions, Skill, SkillAnswers
+from defero.learn.fit_skill import Directions, Skill, SkillAnswers
 
 
 def flat(n, n_classes):

@@ -62,7 +62,7 @@ def test_no_two_words_overlap_and_none_leaves_the_figure(display, n_experts):
     long = [
         f"expert {j} of the county hospital in ward {j}" if j % 2 else f"{j:02d}" + "W" * 16 for j in range(n_experts)
     ]
-    trial = made_trial(n_experts, n_classes=10, n_items=1500, names=tuple(long), silent=(1,) if n_experts > 2 else ())
+    trial = made_trial(n_experts, n_classes=10, n_items=400, names=tuple(long), silent=(1,) if n_experts > 2 else ())
     drawn = display.from_trial(trial)
     written = texts(drawn.figure_)
     assert overlaps_among(written, drawn.figure_) == []

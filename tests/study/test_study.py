@@ -24,16 +24,14 @@ WORDS = ["pale", "dark", "smooth", "ragged", "flat", "round"]
 
 
 def write_cases(folder):
-    """Write the same lesions as a wide table, a log of answers with a remark, an export, and with patients and days."""
+    """Write the same lesions as a wide table, a log of answers with a remark, an export, and with days."""
     rng = np.random.default_rng(5)
     cases = lesions(120)
     cases["remark"] = [f"{first} {second}" for first, second in rng.choice(WORDS, (120, 2))]
     cases.drop(columns="remark").to_csv(folder / "wide.csv", index=False)
     write_log(folder, cases)
     write_tasks(folder / "export.json", tasks_of(cases.drop(columns="remark")))
-    patients = [f"{number // 2:03d}" for number in range(120)]
     days = pd.date_range("2025-01-01", periods=120).strftime("%Y-%m-%d")
-    cases.drop(columns="remark").assign(patient=patients).to_csv(folder / "groups.csv", index=False)
     cases.drop(columns="remark").assign(day=days).to_csv(folder / "times.csv", index=False)
     new = lesions(60, seed=8).assign(
         remark="pale arm", patient=[f"x{number}" for number in range(60)], day="2026-01-01"
@@ -49,7 +47,6 @@ def write_cases(folder):
 
 WIDE = (["--label", "truth", "--experts", ",".join(DOCTORS)], {"label": "truth", "expert_names": DOCTORS})
 KINDS = {
-    "wide": ("wide.csv", *WIDE, [], {}),
     "log": (
         "items.csv",
         ["--label", "truth", "--answers", "log.csv", "--text", "remark", "--key", "case"],
@@ -58,7 +55,6 @@ KINDS = {
         {},
     ),
     "export": ("export.json", [], {}, [], {}),
-    "groups": ("groups.csv", *WIDE, ["--group", "patient"], {"groups": "patient"}),
     "times": ("times.csv", *WIDE, ["--time", "day"], {"time": "day"}),
 }
 NEW = {

@@ -185,7 +185,7 @@ def test_a_model_of_a_table_wants_a_table(cases):
     router = team.team_
     assert np.array_equal(router.scores(frame[["site", "size", "age"]]).expert_raw, router.scores(frame).expert_raw)
     with pytest.raises(
-        InputError, match=r"X must be a DataFrame with the columns of fit \(age, size, site\), got ndarr"
+        InputError, match=r"X must be a DataFrame with the columns of fit \(age, site, size\), got ndarr"
     ):
         router.decide(frame.to_numpy())
     with pytest.raises(InputError, match="X: no column 'site', which training had; did you mean 'sites'"):

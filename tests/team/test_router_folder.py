@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from router_team import small_table
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -18,6 +18,7 @@ from defero import (
     BestExpert,
     ConfidenceThreshold,
     DeferralClassifier,
+    InputError,
     ModelOnly,
     RandomExpert,
     Recipe,
@@ -38,7 +39,7 @@ TEAMS = {
     "linear moe": lambda: DeferralClassifier("linear", loss="moe"),
     "two-stage": lambda: TwoStageDeferral(),
     "two-stage trees": lambda: TwoStageDeferral(
-        HistGradientBoostingClassifier(max_iter=3), RandomForestClassifier(3, random_state=0)
+        GradientBoostingClassifier(n_estimators=3), RandomForestClassifier(3, random_state=0)
     ),
     "model only": lambda: ModelOnly(),
     "best expert": lambda: BestExpert(),
@@ -89,7 +90,7 @@ def test_scores_and_decisions_come_back_bit_equal(kind, saved, cases):
     assert np.array_equal(before.all_seen(), after.all_seen())
     again = type(teams[kind]).load(folder / kind)
     assert np.array_equal(again.predict(cases.features), teams[kind].predict(cases.features))
-    assert {path.suffix for path in (folder / kind).iterdir()} <= {".json", ".safetensors", ".skops"}
+    assert {path.suffix for path in (folder / kind).iterdir()} == {".json", ".safetensors"}
 
 
 def test_a_frozen_classifier_comes_back_bit_equal(cases, tmp_path):
@@ -123,11 +124,61 @@ def test_a_table_s_recipe_comes_back(cases, tmp_path):
     assert same(team.team_.scores(frame), Team.load(tmp_path / "model").scores(frame))
 
 
-def test_a_class_from_elsewhere_cannot_be_saved(cases, tmp_path):
+def test_what_a_folder_does_not_hold_is_given_again(cases, tmp_path):
     team = TwoStageDeferral(HomeGrown()).fit(cases.features, cases.labels, experts=cases.answers)
-    with pytest.raises(ModelFolderError, match=r"save: \S*HomeGrown cannot be saved without trusting its code"):
+    with pytest.warns(
+        UserWarning, match=r"save: .* the classifier \(HomeGrown\).*Team\.load\(folder, classifier="
+    ) as told:
         team.save(tmp_path / "model")
-    assert list(tmp_path.iterdir()) == []
+    assert len(told) == 1
+    for load in (Team.load, TwoStageDeferral.load):
+        with pytest.raises(
+            ModelFolderError, match=r"model: does not hold the classifier \(HomeGrown\).*classifier=\.\.\.\)"
+        ):
+            load(tmp_path / "model")
+    router = Team.load(tmp_path / "model", classifier=team.classifier_)
+    assert same(team.team_.scores(cases.features), router.scores(cases.features))
+    again = TwoStageDeferral.load(tmp_path / "model", classifier=team.classifier_)
+    assert np.array_equal(again.predict(cases.features), team.predict(cases.features))
+    assert isinstance(again.get_params()["classifier"], HomeGrown)
+
+
+def test_models_of_experts_are_given_again(cases, tmp_path):
+    models = [HistGradientBoostingClassifier(max_iter=2), LogisticRegression(), HomeGrown()]
+    team = TwoStageDeferral(None, models).fit(cases.features, cases.labels, experts=cases.answers)
+    with pytest.warns(UserWarning, match=r"the expert_model \(HistGradientBoostingClassifier, HomeGrown\)"):
+        team.save(tmp_path / "model")
+    with pytest.raises(ModelFolderError, match=r"does not hold the expert_model .*expert_model=\.\.\.\)"):
+        Team.load(tmp_path / "model")
+    first, _, last = team.expert_model_
+    router = Team.load(tmp_path / "model", expert_model=[first, None, last])
+    assert same(team.team_.scores(cases.features), router.scores(cases.features))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"classifier": 3}, "classifier must be the fitted HomeGrown of 2 features and the classes .*, got int"),
+        ({"classifier": GaussianNB()}, "got GaussianNB; pass the one that was fitted with the team"),
+        ({"classifier": GaussianNB().fit(np.eye(3), [0, 1, 2])}, "classifier must be the fitted HomeGrown"),
+        ({"expert_model": [None] * 3}, "expert_model is not needed: the folder holds it"),
+    ],
+    ids=["number", "not fitted", "other classes", "not needed"],
+)
+def test_what_is_given_again_must_fit(cases, tmp_path, given, words):
+    team = TwoStageDeferral(HomeGrown(), LogisticRegression())
+    team = team.fit(cases.features, cases.labels, experts=cases.answers)
+    with pytest.warns(UserWarning, match="HomeGrown"):
+        team.save(tmp_path / "model")
+    with pytest.raises(InputError, match=words):
+        Team.load(tmp_path / "model", **{"classifier": team.classifier_, **given})
+
+
+def test_what_a_folder_holds_is_not_given_again(saved):
+    with pytest.raises(InputError, match="classifier is not needed: the folder holds it"):
+        Team.load(saved[0] / "two-stage", classifier=saved[1]["two-stage"].classifier_)
+    with pytest.raises(InputError, match="classifier is not needed"):
+        DeferralClassifier.load(saved[0] / "linear", classifier=LogisticRegression())
 
 
 def test_a_folder_of_another_estimator_is_refused(saved):
@@ -188,7 +239,7 @@ def test_a_manifest_that_makes_no_sense_is_told(linear, changes, message):
         Team.load(linear)
 
 
-@pytest.mark.parametrize("name", ["model.json", "weights.safetensors", "parts.skops"])
+@pytest.mark.parametrize("name", ["model.json", "weights.safetensors"])
 @pytest.mark.parametrize("damage", ["cut", "flip", "gone"])
 def test_a_damaged_folder_is_told_with_the_file(saved, tmp_path, name, damage):
     shutil.copytree(saved[0] / "two-stage", tmp_path / "model")
@@ -211,14 +262,14 @@ def test_a_folder_that_is_not_there_or_empty(tmp_path):
         Team.load(tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["linear", "mlp", "moe"])
-def test_a_saved_network_is_served_by_numpy_alone(saved, kind):
+@pytest.mark.parametrize("kind", ["linear", "mlp", "moe", "two-stage", "two-stage trees", "model only"])
+def test_a_saved_team_is_served_by_numpy_alone(saved, kind):
     """In a process of its own: what pytest has imported is not there."""
     folder, teams = saved
     program = (
         "import sys; from defero import Team; import numpy as np\n"
         "router = Team.load(sys.argv[1]); decision = router.decide(np.zeros((1, 2)))\n"
-        "heavy = {'torch', 'sklearn', 'pandas', 'matplotlib', 'skops'} & set(sys.modules)\n"
+        "heavy = {'torch', 'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)\n"
         "print(decision.name[0], repr(float(decision.expected_cost[0])), *sorted(heavy))"
     )
     run = subprocess.run(

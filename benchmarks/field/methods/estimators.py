@@ -3,10 +3,11 @@
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 from benchmarks.field.method import Choice, Entry, Heard
 from benchmarks.many_experts.losses import register
@@ -103,14 +104,19 @@ def entry(name: str, make: Callable[[int], Any], *, ours: bool = True, source: s
     return Entry(name, lambda seed: Estimator(make, seed), ours=ours, source=source)
 
 
-def network(loss: str, *, heads: Literal["shrunk", "separate"] = "separate") -> Callable[[int], Any]:
+def network(loss: str) -> Callable[[int], Any]:
     """Return a maker of a small network with a loss."""
 
     def make(seed: int) -> Any:
         register()
-        return DeferralClassifier("mlp", loss=loss, heads=heads, random_state=seed)
+        return DeferralClassifier("mlp", loss=loss, random_state=seed)
 
     return make
+
+
+def logistic(seed: int) -> Any:
+    """Return two stages of logistic regressions."""
+    return TwoStageDeferral(None, LogisticRegression(max_iter=1000))
 
 
 def boosted(seed: int) -> Any:
@@ -126,8 +132,6 @@ PAPER = "Verma et al. 2023"
 ENTRIES = (
     Entry("default", DefaultTeam, ours=True, source="defero: DeferralClassifier()"),
     Entry("default, in turn", DefaultInTurn, kind="several questions", ours=True, source="defero"),
-    entry("trees", lambda seed: DeferralClassifier("trees", random_state=seed)),
-    entry("shrunk heads", network("decoupled", heads="shrunk")),
     entry("softmax", network("softmax"), source=PAPER),
     entry("one-vs-all", network("ova"), source=PAPER),
     entry("decoupled", network("decoupled"), source="Montreuil et al. 2026"),
@@ -135,7 +139,7 @@ ENTRIES = (
     entry("mixture of experts", network("moe"), source="Hemmer et al. 2022"),
     entry("PiCCE", network("picce"), source="Liu et al. 2026"),
     entry("averaged", network("averaged"), source="Montreuil et al. 2026, weight 1 / J"),
-    entry("two-stage, logistic", lambda seed: TwoStageDeferral(heads="separate"), source="Narasimhan et al. 2022"),
+    entry("two-stage, logistic", logistic, source="Narasimhan et al. 2022"),
     entry("two-stage, boosted", boosted, source="Narasimhan et al. 2022"),
     entry("confidence threshold", lambda seed: ConfidenceThreshold(), source="reference"),
     entry("best expert", lambda seed: BestExpert(), source="reference"),

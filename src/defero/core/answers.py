@@ -162,6 +162,20 @@ class Answers:
         chosen = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
         return replace(self, starts=starts, expert_idx=self.expert_idx[chosen], codes=self.codes[chosen])
 
+    def of_experts(self, experts: IntArray) -> "Answers":
+        """Return the answers of all experts in another order, the j-th being expert experts[j].
+
+        >>> Answers.from_triplets([0, 1, 1], [1, 0, 1], [2, 0, 2], n_items=2, n_experts=2).of_experts(
+        ...     np.array([1, 0])
+        ... ).dense().tolist()
+        [[2, -1], [2, 0]]
+        """
+        names = None if self.expert_names is None else tuple(self.expert_names[j] for j in experts)
+        if self.starts is None or self.expert_idx is None:
+            return replace(self, codes=self.codes[:, experts], expert_names=names)
+        cells = _in_order(self._item_idx(), np.argsort(experts)[self.expert_idx], self.codes, n_experts=self.n_experts)
+        return replace(self, codes=cells.values, expert_idx=cells.columns.astype(np.int32), expert_names=names)
+
     def among(self, classes: Values) -> "Answers":
         """Return the answers as numbers of other classes; `NO_CLASS` for an answer that is none of them."""
         if self.classes is None or np.array_equal(self.classes, classes):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
 from defero.core.labels import missing_cells
+from defero.core.order import in_order_of_appearance
 
 
 class SplitError(InputError):
@@ -145,6 +146,38 @@ def split_by_time(times: Column, fractions: tuple[float, ...]) -> Parts:
             advice="ask for larger or fewer parts, or pass finer times",
         )
     return tuple(np.flatnonzero((moment_idx >= low) & (moment_idx < high)) for low, high in pairwise(edges))
+
+
+def split_in_order(
+    order: IntArray,
+    label_idx: IntArray,
+    fractions: tuple[float, ...],
+    *,
+    rng: np.random.Generator,
+    groups: Column | None = None,
+) -> Parts:
+    """Split rows as `split_rows` does, or `split_groups` where there are groups, once they are in an order.
+
+    Parameters
+    ----------
+    order : (m,) int
+        The rows to split, such as `row_order` puts them: then no part depends on the order of the table.
+    label_idx, groups : (n,)
+        Of all rows.
+    fractions, rng
+        As in `split_rows`.
+
+    Returns
+    -------
+    tuple of (m_part,) int arrays, sorted.
+    """
+    strata = in_order_of_appearance(label_idx[order])
+    if groups is None:
+        parts = split_rows(strata, fractions, rng=rng)
+    else:
+        _check_no_gaps("groups", groups)  # here a message can still name the row
+        parts = split_groups(groups[order], strata, fractions, rng=rng)
+    return tuple(np.sort(order[part]) for part in parts)
 
 
 def refuse_shared_groups(groups: Column, parts: Parts) -> None:

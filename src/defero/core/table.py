@@ -22,7 +22,8 @@ from defero.core.labels import (
     is_text_array,
     names_in,
 )
-from defero.core.splits import split_by_time, split_groups, split_rows
+from defero.core.order import row_order
+from defero.core.splits import split_by_time, split_in_order
 from defero.core.wording import count_of, join_names
 
 
@@ -215,11 +216,14 @@ class ExpertTable(Preformatted):
             Earlier rows go to earlier parts: see `split_by_time`. Without groups and times rows are split at random.
             All but times stratify by label.
 
+        A part holds the same rows whatever the order of rows, columns and experts in the table.
+
         >>> table = ExpertTable([0, 1] * 10, [[0], [1]] * 10)
         >>> [len(part) for part in table.split(0.5, 0.5, random_state=0)]
         [10, 10]
         >>> early, late = table.split(0.5, 0.5, times=np.arange(20) // 2)
         """
+        rng = np.random.default_rng(random_state)
         if times is not None:
             if groups is not None:
                 raise InputError(
@@ -232,10 +236,16 @@ class ExpertTable(Preformatted):
             rows = split_by_time(_one_each("times", times, n_items=len(self)), fractions)
         elif groups is not None:
             group_ids = _one_each("groups", groups, n_items=len(self))
-            rows = split_groups(group_ids, self.label_idx, fractions, rng=np.random.default_rng(random_state))
+            rows = split_in_order(
+                self.row_order(groups=group_ids), self.label_idx, fractions, rng=rng, groups=group_ids
+            )
         else:
-            rows = split_rows(self.label_idx, fractions, rng=np.random.default_rng(random_state))
+            rows = split_in_order(self.row_order(), self.label_idx, fractions, rng=rng)
         return tuple(self.take(part) for part in rows)
+
+    def row_order(self, **beside: Any) -> IntArray:
+        """Return the rows in an order that does not depend on the one they are in, (n,): see `core.order.row_order`."""
+        return row_order(self.features, self.label_idx, self.coded, **beside)
 
 
 def _answers_as_stored(answers: Any) -> Any:

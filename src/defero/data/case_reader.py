@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -76,20 +75,17 @@ def _from_log(file: CaseFile, answers: TableSource) -> Cases:
     log = file.spellings.apply_to(log, [columns.answer])
     named = file.roles(label=spec.label, key=key)
     file.choose(items, named)  # raises where a column is missing
-    join = partial(
-        join_answers,
+    joined = join_answers(
         items,
         log,
         key=key,
         **vars(columns),
+        unknown="ignore",
         source=answers.name,
         items_source=source,
         first_row=answers.first_row,
         items_first_row=first,
     )
-    joined = join(unknown="ignore")
-    if joined.n_unknown and not len(joined):
-        join(unknown="error")  # tells which row, and what it may have meant
     past = ExportedCases(items=items, answers=joined, labels=_in_column(file, items), key=key, notes=joined.notes())
     return _cases(file, past, named, first_row=first, merge=f"write one name in the column {columns.annotator}")
 

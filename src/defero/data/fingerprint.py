@@ -13,16 +13,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import InputError
+from defero.core.hashing import BLANK, HashArray, cell_bits, column_hashes, mixed, number_bits, row_hashes, text_hash
 from defero.data.rows_key import rows_key
 from defero.data.tables.cells import column_names, is_blank, number_of, text_of
-
-HashArray = NDArray[np.uint64]
-
-_BLOCK = 1 << 16  # cells hashed at a time: stays in the processor's cache
 
 
 def row_fingerprints(rows: Any) -> HashArray:
@@ -41,15 +37,10 @@ def row_fingerprints(rows: Any) -> HashArray:
     True
     """
     if hasattr(rows, "columns"):
-        named = column_names(rows, source="table")
-        total = np.zeros(len(rows), dtype=np.uint64)
-        for name, column_key in named.items():
-            total += _mixed(_cell_bits(rows[column_key]) ^ _text_hash(name))
-        return _keyed(_mixed(total))
-    array = np.asarray(rows)
-    if array.ndim < 2:
-        raise InputError(f"must have two axes or more (n, columns), got shape {array.shape}.", argument="rows")
-    return _array_fingerprints(array.reshape(len(array), int(np.prod(array.shape[1:]))))
+        column_names(rows, source="table")  # two of one name are an error
+    elif np.ndim(rows) < 2:
+        raise InputError(f"must have two axes or more (n, columns), got shape {np.shape(rows)}.", argument="rows")
+    return _keyed(row_hashes(rows, _bits_of))
 
 
 class ListedRows:
@@ -65,18 +56,18 @@ class ListedRows:
     """
 
     def __init__(self, *, n_first: int, n_listed: int, usual: float) -> None:
-        self._first = _name_hashes(0, n_first)
-        self._listed = _name_hashes(n_first, n_first + n_listed)
-        self._usual = _mixed(_cell_bits(np.full(n_listed, usual)) ^ self._listed)
+        self._first = column_hashes(0, n_first)
+        self._listed = column_hashes(n_first, n_first + n_listed)
+        self._usual = mixed(cell_bits(np.full(n_listed, usual)) ^ self._listed)
 
     def fingerprints(self, first: Any, row_idx: Any, column_idx: Any, values: Any) -> HashArray:
         """Return one number per row, (n,), from the first columns (n, n_first) and m listed cells."""
         columns = np.asarray(column_idx, dtype=np.int64)
-        total = _mixed(_cell_bits(np.ravel(first)).reshape(np.shape(first)) ^ self._first).sum(axis=1, dtype=np.uint64)
+        total = mixed(cell_bits(np.ravel(first)).reshape(np.shape(first)) ^ self._first).sum(axis=1, dtype=np.uint64)
         total += self._usual.sum(dtype=np.uint64)  # modulo 2**64, as all sums here
-        listed_sum = _mixed(_cell_bits(values) ^ self._listed[columns]) - self._usual[columns]
+        listed_sum = mixed(cell_bits(values) ^ self._listed[columns]) - self._usual[columns]
         np.add.at(total, np.asarray(row_idx, dtype=np.int64), listed_sum)
-        return _keyed(_mixed(total))
+        return _keyed(mixed(total))
 
 
 def text_fingerprints(texts: Iterable[str]) -> HashArray:
@@ -87,7 +78,7 @@ def text_fingerprints(texts: Iterable[str]) -> HashArray:
     (True, False)
     """
     known: dict[str, np.uint64] = {}
-    return _keyed(np.array([known.setdefault(text, _text_hash(text)) for text in texts], dtype=np.uint64))
+    return _keyed(np.array([known.setdefault(text, text_hash(text)) for text in texts], dtype=np.uint64))
 
 
 def held_out(seen: HashArray, rows: HashArray) -> BoolArray:
@@ -121,66 +112,13 @@ def combined(fingerprints: HashArray) -> str:
     return hashlib.blake2b(ordered.tobytes(), digest_size=8).hexdigest()
 
 
-def _array_fingerprints(array: NDArray[Any]) -> HashArray:
-    n_rows, n_columns = array.shape
-    name_hashes = _name_hashes(0, n_columns)
-    total = np.zeros(n_rows, dtype=np.uint64)
-    step = max(1, _BLOCK // max(1, n_columns))
-    for start in range(0, n_rows, step):
-        block = array[start : start + step]
-        bits = _cell_bits(block.ravel()).reshape(block.shape)
-        total[start : start + step] = _mixed(bits ^ name_hashes).sum(axis=1, dtype=np.uint64)
-    return _keyed(_mixed(total))
-
-
-def _name_hashes(start: int, stop: int) -> HashArray:
-    """Return the hashes of the names of an array's columns, which are their numbers."""
-    return np.array([_text_hash(str(column)) for column in range(start, stop)], dtype=np.uint64)
-
-
-def _cell_bits(cells: Any) -> HashArray:
-    """Return 64 bits for each of (n,) cells: a number's own, a text's hash, one constant for blank."""
-    array = np.asarray(cells)
-    if array.dtype.kind == "M":
-        array = np.where(np.isnat(array), np.nan, array.astype("datetime64[us]").astype(np.float64))
-    if array.dtype.kind in "iufb":
-        values = array.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-        return np.where(np.isnan(values), _BLANK, values.view(np.uint64))
-    known: dict[str, np.uint64] = {}
-    bits = np.empty(len(array), dtype=np.uint64)
-    for row, cell in enumerate(array.astype(object).tolist()):
-        if type(cell) is not str:
-            bits[row] = _bits_of(cell)
-            continue
-        if cell not in known:
-            known[cell] = _bits_of(cell)
-        bits[row] = known[cell]
-    return bits
-
-
 def _bits_of(cell: object) -> np.uint64:
     if is_blank(cell):
-        return _BLANK
+        return BLANK
     value = number_of(cell)
     if value is None:
-        return _text_hash(text_of(cell))
-    return np.float64(value + 0.0).view(np.uint64)
-
-
-def _text_hash(text: str) -> np.uint64:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.uint64(int.from_bytes(digest, "little"))
-
-
-_BLANK = _text_hash("")  # no cell that says something has the empty text
-
-
-def _mixed(bits: HashArray) -> HashArray:
-    """Scatter 64 bits: the finaliser of SplitMix64, a bijection. Sums of its values collide by chance only."""
-    bits = bits + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+        return text_hash(text_of(cell))
+    return number_bits(value)
 
 
 def _keyed(bits: HashArray) -> HashArray:

@@ -31,7 +31,7 @@ MANIFEST = "model.json"
 WEIGHTS = "weights.safetensors"
 HEADER = ("format", "versions", "files", "checksum")
 """Entries of model.json that are of the folder, not of the model."""
-FILES = (WEIGHTS, "parts.skops", "net.onnx")
+FILES = (WEIGHTS, "net.onnx")
 """The files that a model can have beside model.json; no others are written, read or deleted."""
 MOST_MANIFEST_BYTES = 1 << 28
 _READ_ATTEMPTS = 50

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.errors import Argument, InputError
 from defero.core.labels import find_classes
+from defero.core.table import ExpertTable
 from defero.data.answers.spellings import Spellings
 from defero.data.case_reader import cases_in
 from defero.data.cases import CaseFile, Cases
@@ -185,26 +186,18 @@ def _check_pictures(
 ) -> None:
     """Refuse arguments that do not go together, before anything is read."""
     if column is None:
-        for argument, value in (("images", images), ("image_size", size)):
+        for name, value in (("images", images), ("image_size", size)):
             if value is not None:
+                pictures = Argument("image_column")
                 raise InputError(
-                    Argument(argument, str(value)),
-                    ": is for pictures; name the column of their paths with ",
-                    Argument("image_column"),
-                    ".",
+                    Argument(name, str(value)), ": is for pictures; name the column of their paths with ", pictures, "."
                 )
         return
     if images is not None and not Path(images).is_dir():
         raise InputError(Argument("images", str(images)), ": expected the folder of the pictures.")
     if others:
-        raise InputError(
-            Argument("image_column"),
-            ": a deep net reads the pictures alone; leave ",
-            Argument("features"),
-            " and ",
-            Argument("text"),
-            " out.",
-        )
+        also = (Argument("features"), " and ", Argument("text"))
+        raise InputError(Argument("image_column"), ": a deep net reads the pictures alone; leave ", *also, " out.")
     sides = (size,) if isinstance(size, int) else size or ()
     if len(sides) > 2 or not all(0 < side <= LARGEST_SIDE for side in sides):
         raise InputError(
@@ -223,3 +216,16 @@ def _picture_recipe(folder: Path, cases: Cases, column: str, size: int | tuple[i
     recipe = replace(unsized, size=sides)
     recipe.apply(features, source=cases.source, first_row=cases.first_row).check()
     return recipe
+
+
+def read_table(table: Table, *, label: str, experts: Sequence[str] | None = None, **options: Any) -> ExpertTable:
+    """Read a table of cases as an `ExpertTable`; the other options are those of `read_cases`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> past = pd.DataFrame({"age": [30, 50], "truth": ["well", "ill"], "dr_a": ["well", None]})
+    >>> read_table(past, label="truth", experts=["dr_a"]).features.columns.tolist()
+    ['age']
+    """
+    return read_cases(table, label=label, expert_names=experts, **options).table

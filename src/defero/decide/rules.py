@@ -190,7 +190,8 @@ def compare(
     value = _values(scores, chosen_log_odds, seeks_best=seeks_best)
     value = value if fee is None else value - fee
     value = value if can is None else np.where(can, value, -np.inf)
-    best, best_value = _best(value, log_odds=seeks_best)
+    by_name = np.argsort(expert_names, kind="stable")
+    best, best_value = _best(value, log_odds=seeks_best, by_name=by_name)
     if isinstance(rule, MostLikelyRight):
         expert = rule.of_best(scores.model_proba, best, best_value)
     else:
@@ -210,9 +211,16 @@ def _values(scores: Scores, chosen_log_odds: FloatArray | None, *, seeks_best: b
     return chosen_log_odds if seeks_best else sigmoid(chosen_log_odds)
 
 
-def _best(value: FloatArray, *, log_odds: bool) -> tuple[IntArray, FloatArray]:
-    """Return each item's best expert and their value, as `best_expert` does; of log-odds the value is a probability."""
-    best, best_value = best_expert(value)
+def _best(value: FloatArray, *, log_odds: bool, by_name: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return each item's best expert and their value, as `best_expert` does; of log-odds the value is a probability.
+
+    Of experts who tie the first by name wins, in whatever order they stand: `by_name` (J,) sorts them.
+    """
+    if (np.diff(by_name) > 0).all():
+        best, best_value = best_expert(value)
+    else:
+        best, best_value = best_expert(value.T[by_name].T)
+        best = np.where(best == MODEL, MODEL, by_name[best])
     return best, np.where(best == MODEL, -np.inf, sigmoid(best_value)) if log_odds else best_value
 
 

@@ -3,6 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
@@ -39,10 +40,12 @@ from defero.estimators.training_data import (
     warn_about_silent_experts,
     warn_about_unused_columns,
     with_answer_weights,
+    with_sorted_columns,
 )
 from defero.learn.calibrator import Method
 from defero.learn.scorer import SkillScorer
 from defero.learn.selection import fit_selection
+from defero.learn.two_stage import TwoStageScorer
 from defero.scorers import Scorer
 from defero.team import FitFacts, Team
 
@@ -140,6 +143,10 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         """Return a scorer to which experts can be added."""
         return scorer if data.n_experts == 0 or isinstance(scorer, SkillScorer) else with_population(scorer, data)
 
+    def _knows_places(self) -> bool:
+        """Return whether a model that the user gave may know columns and experts by their place."""
+        return False
+
     def _known_classes(self, labels: Labels) -> Labels:
         return find_classes(labels)
 
@@ -186,7 +193,8 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self
         """
         refuse_gaps(y)
-        matrix, recipe = self._training_matrix(X, y)
+        table = X if self._knows_places() else with_sorted_columns(X)
+        matrix, recipe = self._training_matrix(table, y)
         warn_about_unused_columns(recipe)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
@@ -196,38 +204,37 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         answers, expert_names = coded_experts(experts, classes, n_items=len(labels))
         weight = _check_sample_weight(sample_weight, matrix, dtype=np.float64, ensure_non_negative=True)
         group_idx = None if groups is None else group_numbers(groups, n_items=len(labels))
-        if recipe is not None and recipe.text and self._is_deep():
-            recipe = vectors_for_texts(recipe, X)
-            matrix = recipe.apply(X, source="X")
-        elif recipe is not None and recipe.text:
-            known = {"n_classes": len(classes), "weight": weight, "groups": group_idx}
-            matrix, recipe = read_texts(recipe, X, label_idx, **known)
-            self._text_features = matrix  # made out of fold, for checks that must not use a text's own label
         data = TrainingData(
             features=matrix,
             labels=labels,
             label_idx=label_idx,
             n_classes=len(classes),
-            answers=answers,
+            answers=replace(answers, expert_names=expert_names),
             weight=weight,
             weighted=sample_weight is not None,
             groups=group_idx,
-            summed=None if recipe is None else summed_columns(recipe),
-            columns=None if recipe is None else columns_of(recipe),
-            raw=None if recipe is None else raw_columns(recipe),
             fees=fees_of_items(fees, expert_names, n_items=len(labels)),
         )
+        # What is drawn by position, and sums of floats, must not depend on the order of rows, columns and experts.
+        by_name = np.argsort(range(len(expert_names)) if self._knows_places() else expert_names, kind="stable")
+        data, as_given, flat = data.of_experts(by_name), np.argsort(by_name), matrix.ndim == 2
+        if flat:
+            rows = data.row_order(matrix if recipe is None else table)
+            data, table = data.take(rows), _safe_indexing(table, rows) if recipe is not None and recipe.text else table
+        if recipe is not None:
+            data, recipe = self._with_columns(data, recipe, table)
+            # Made out of fold, for checks that must not use a text's own label.
+            self._text_features = data.features[np.argsort(rows)] if recipe.text and not self._is_deep() else None
         data = with_answer_weights(data, self.answer_weights)
-        warn_about_silent_experts(data.answers.per_expert(), expert_names)
-        flat = data.features.ndim == 2
+        warn_about_silent_experts(answers.per_expert(), expert_names)
         learned = self._learn(data)
         skilled = learned if isinstance(learned, SkilledTeam) else None
-        scorer = learned.scorer if isinstance(learned, SkilledTeam) else learned
+        scorer = self._with_population(learned.scorer if isinstance(learned, SkilledTeam) else learned, data)
         team = Team(
-            scorer=self._with_population(scorer, data),
+            scorer=scorer.in_order(as_given) if isinstance(scorer, SkillScorer | TwoStageScorer) else scorer,
             classes=classes,
             expert_names=expert_names,
-            answer_counts=data.answers.per_expert(),
+            answer_counts=answers.per_expert(),
             rule=self._rule(data),
             recipe=recipe,
             n_features=data.features.shape[1] if flat else None,
@@ -241,9 +248,10 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             ),
         )
         if skilled is not None:
-            team.law, team.held_out = skilled.law, skilled.held_out
-            team.selection = fit_selection(skilled.held_out)
-        return self._adopt(team.mark_seen("fit", X, data.label_idx, data.answers))
+            team.law = skilled.law.take(as_given)
+            team.held_out = skilled.held_out.of_experts(as_given)
+            team.selection = fit_selection(skilled.held_out).take(as_given)
+        return self._adopt(team.mark_seen("fit", X, label_idx, answers))
 
     def predict(self, X: Any) -> Labels:
         """Return the model's label for each item, (n,)."""
@@ -327,10 +335,13 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         self._ready().save(folder)
 
     @classmethod
-    def load(cls, folder: str | Path, *, text_encoder: Any = None) -> Self:
-        """Load a model folder that this class saved; `text_encoder` is that of `Team.load`."""
-        team = Team.load(folder, text_encoder=text_encoder)
-        given = {} if text_encoder is None else {"text_encoder": text_encoder}
+    def load(
+        cls, folder: str | Path, *, text_encoder: Any = None, classifier: Any = None, expert_model: Any = None
+    ) -> Self:
+        """Load a model folder that this class saved; the options are those of `Team.load`."""
+        options = {"text_encoder": text_encoder, "classifier": classifier, "expert_model": expert_model}
+        given = {name: value for name, value in options.items() if value is not None}
+        team = Team.load(folder, **given)
         return cls(**parameters_for(cls, team.facts, folder) | given)._adopt(team)
 
     def _adopt(self, team: Team) -> Self:
@@ -351,6 +362,21 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             name = type(self).__name__
             raise NotFittedError(f"This {name} is not fitted yet: call fit(X, y, experts=...) first, or {name}.load.")
         return self.team_
+
+    def _with_columns(
+        self, data: TrainingData, recipe: FeatureRecipe, table: Any
+    ) -> tuple[TrainingData, FeatureRecipe]:
+        """Return the data with what is known of the raw columns of a table, and with its texts as features."""
+        if recipe.text and self._is_deep():
+            recipe = vectors_for_texts(recipe, table)
+            data = replace(data, features=recipe.apply(table, source="X"))
+        elif recipe.text:
+            matrix, recipe = read_texts(
+                recipe, table, data.label_idx, n_classes=data.n_classes, weight=data.weight, groups=data.groups
+            )
+            data = replace(data, features=matrix)
+        summed, columns, raw = summed_columns(recipe), columns_of(recipe), raw_columns(recipe)
+        return replace(data, summed=summed, columns=columns, raw=raw), recipe
 
     def _training_matrix(self, X: Any, y: ArrayLike) -> tuple[FloatArray, FeatureRecipe | None]:
         return training_matrix(self, X, y, text=self.text, fills_gaps=not self._is_deep())

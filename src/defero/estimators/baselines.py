@@ -10,8 +10,8 @@ from defero.decide.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, N
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.training_data import TrainingData
 from defero.estimators.two_stage import classes_of, fit_classifier, smoothed_share, team_scorer
+from defero.learn.two_stage import TwoStageScorer
 from defero.scorers import Scorer
-from defero.scorers.two_stage import TwoStageScorer
 
 
 class Baseline(DeferralEstimator):
@@ -22,11 +22,15 @@ class Baseline(DeferralEstimator):
         self.text = text
         self.text_encoder = text_encoder
 
+    def _knows_places(self) -> bool:
+        return self.classifier is not None
+
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)
 
     def _learn(self, data: TrainingData) -> TwoStageScorer:
-        return team_scorer(fit_classifier(self.classifier, data), _shares(data), data)
+        self.classifier_ = fit_classifier(self.classifier, data)
+        return team_scorer(self.classifier_, _shares(data), data)
 
     def _with_population(self, scorer: Scorer, data: TrainingData) -> Scorer:
         return scorer  # no experts can be added to a baseline

@@ -120,6 +120,9 @@ class DeferralClassifier(DeferralEstimator):
         """Return whether the team is learned as one of a table, without a network."""
         return self.net == "auto" and self.loss == "auto"
 
+    def _knows_places(self) -> bool:
+        return not isinstance(self.net, str)  # a module of the user's
+
     def _is_deep(self) -> bool:
         return is_deep(self.net)
 

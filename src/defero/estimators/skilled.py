@@ -8,16 +8,18 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.labels import MISSING
 from defero.core.law import Law
+from defero.core.order import in_order_of_appearance
 from defero.core.scores import Scores
 from defero.core.splits import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.learn.boost import Bins
 from defero.learn.fit_classes import Labelled, fit_classes
+from defero.learn.fit_skill import SkillAnswers, grow_expert_trees
 from defero.learn.heads import Heads
 from defero.learn.law import KnownAnswers, find_copies, fit_law, gain_of_several
 from defero.learn.scorer import SkillScorer, hidden_units
 from defero.learn.selection import HeldOut
-from defero.learn.skill import Directions, Skill, SkillAnswers, grow_expert_trees
+from defero.learn.skill import Directions, Skill
 from defero.learn.tree_columns import TreeColumns, oblique
 from defero.scorers import Scorer
 
@@ -183,7 +185,7 @@ def fold_of_items(data: TrainingData, *, rng: np.random.Generator, n_folds: int 
         if len(groups) > 1:
             return (rng.permutation(len(groups)) % n_folds)[group_idx]
     shuffled = rng.permutation(len(data.label_idx))
-    by_class = shuffled[np.argsort(data.label_idx[shuffled], kind="stable")]
+    by_class = shuffled[np.argsort(in_order_of_appearance(data.label_idx[shuffled]), kind="stable")]
     fold = np.empty(len(shuffled), dtype=np.int64)
     fold[by_class] = np.arange(len(shuffled)) % n_folds
     return fold

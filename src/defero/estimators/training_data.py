@@ -13,13 +13,14 @@ from defero.core.answers import Answers, Triplets, group_by_expert
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, names, refuse_text
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
+from defero.core.order import row_order
 from defero.core.wording import join_names
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumberedColumns, NumericColumn
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
 from defero.judge.weights import By, answer_weights
 from defero.learn.tree_columns import TreeColumns
-from defero.scorers.two_stage import RawColumn, RawColumns
+from defero.learn.two_stage import RawColumn, RawColumns
 from defero.team import Team
 
 
@@ -121,6 +122,19 @@ class TrainingData:
         answer_weight = None if self.answer_weight is None else self.answer_weight[inside]
         fees = None if self.fees is None else self.fees[rows]
         return replace(self.without_experts(rows), answers=self.answers[rows], answer_weight=answer_weight, fees=fees)
+
+    def of_experts(self, experts: IntArray) -> "TrainingData":
+        """Return the data with the experts in another order."""
+        fees = None if self.fees is None else self.fees[:, experts]
+        return replace(self, answers=self.answers.of_experts(experts), fees=fees)
+
+    def row_order(self, table: Any) -> IntArray:
+        """Return the rows in an order that does not depend on the one they are in, (n,).
+
+        `table` holds the raw columns, or the array that the features were made of.
+        """
+        beside = {"weight": self.weight, "group": self.groups, "fee": self.fees}
+        return row_order(table, self.label_idx, self.answers, **beside)
 
     def by_expert(self) -> list[IntArray]:
         """Return the positions of each expert's answers among the m, J arrays; each sorted by item."""
@@ -237,6 +251,11 @@ def training_matrix(
     table = NumberedColumns(matrix)
     recipe = FeatureRecipe.learn(table, source="X")
     return recipe.apply(table), recipe
+
+
+def with_sorted_columns(X: Any) -> Any:
+    """Return a table with its columns in the order of their names; an array as it is."""
+    return X[sorted(X.columns, key=str)] if hasattr(X, "columns") else X
 
 
 def raw_columns(recipe: FeatureRecipe) -> RawColumns:

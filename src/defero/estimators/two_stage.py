@@ -20,11 +20,12 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.wording import join_names
 from defero.estimators.base import DeferralEstimator
+from defero.estimators.keep import keep
 from defero.estimators.skilled import SkilledTeam, fold_of_items, out_of_fold, with_skill
 from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.learn.fit_classes import Labelled, best_strength
+from defero.learn.two_stage import TwoStageScorer
 from defero.scorers import Scorer
-from defero.scorers.two_stage import TwoStageScorer
 
 BY_TYPE = "by type"
 
@@ -55,6 +56,14 @@ class TwoStageDeferral(DeferralEstimator):
     text, text_encoder
         Columns of free text in a DataFrame, and how they are read, as in `DeferralClassifier`.
 
+    Attributes
+    ----------
+    classifier_ : fitted classifier
+    expert_model_ : list of J
+        With an `expert_model`: the fitted models, and P(right) of experts who were always right or always wrong. The
+        team predicts by arrays of these models if they are linear or trees, and `save` keeps those; others are passed
+        to `load` again.
+
     Examples
     --------
     >>> from sklearn.ensemble import HistGradientBoostingClassifier
@@ -81,6 +90,9 @@ class TwoStageDeferral(DeferralEstimator):
         self.text = text
         self.text_encoder = text_encoder
 
+    def _knows_places(self) -> bool:
+        return self.classifier is not None or self.expert_model is not None
+
     def _known_classes(self, labels: Labels) -> Labels:
         return classes_of(self.classifier, labels)
 
@@ -89,8 +101,9 @@ class TwoStageDeferral(DeferralEstimator):
         if self.expert_model is None:
             fold = fold_of_items(data, rng=np.random.default_rng(0))
             chosen, proba = self._chosen_classifier(data, fold)
-            return with_skill(team_scorer(fit_classifier(chosen, data), [], data), proba, data, fold)
-        classifier = fit_classifier(self.classifier, data)
+            self.classifier_ = fit_classifier(chosen, data)
+            return with_skill(team_scorer(self.classifier_, [], data), proba, data, fold)
+        self.classifier_ = fit_classifier(self.classifier, data)
         n_experts = data.n_experts
         if isinstance(self.expert_model, list | tuple):
             models = list(self.expert_model)
@@ -102,11 +115,11 @@ class TwoStageDeferral(DeferralEstimator):
             models = [self.expert_model] * n_experts
         counts = data.weight_of_answers()
         weighted = [answers[counts[answers] > 0] for answers in data.by_expert()]
-        experts = [
+        self.expert_model_ = [
             self._learn_expert(model, data, answers, counts[answers])
             for model, answers in zip(models, weighted, strict=True)
         ]
-        return team_scorer(classifier, experts, data)
+        return team_scorer(self.classifier_, self.expert_model_, data)
 
     def _check_options(self, data: TrainingData) -> None:
         check_column_names(self.classifier, data, "classifier")
@@ -196,9 +209,8 @@ def fit_classifier(classifier: Any, data: TrainingData) -> Any:
 
 
 def team_scorer(classifier: Any, experts: list[Any], data: TrainingData) -> TwoStageScorer:
-    """Return the scorer of fitted models; it keeps the raw columns if one of them knows columns by name."""
-    by_name = data.raw is not None and any(data.raw.reads(model) for model in (classifier, *experts))
-    return TwoStageScorer(classifier, experts, data.raw if by_name else None)
+    """Return the scorer of fitted models, as arrays where they are linear or trees."""
+    return TwoStageScorer(keep(classifier, data), tuple(keep(model, data) for model in experts))
 
 
 def training_table(model: Any, data: TrainingData, features: FloatArray) -> Any:

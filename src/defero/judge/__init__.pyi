@@ -1,4 +1,5 @@
 from defero.judge.accuracy import DeferralCurve as DeferralCurve
+from defero.judge.accuracy import coverage as coverage
 from defero.judge.accuracy import deferral_curve as deferral_curve
 from defero.judge.accuracy import system_accuracy as system_accuracy
 from defero.judge.accuracy import system_labels as system_labels

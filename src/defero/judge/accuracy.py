@@ -146,6 +146,16 @@ def class_recalls(trial: Trial) -> tuple[ClassRecall, ...]:
     )
 
 
+def coverage(expert: ArrayLike | Decision) -> float:
+    """Return the share of items that the model answers; nan for no items.
+
+    >>> coverage([-1, -1, 0, 2])
+    0.5
+    """
+    chosen = chosen_experts(expert)
+    return float(np.mean(chosen == MODEL)) if chosen.size else math.nan
+
+
 @dataclass(frozen=True, eq=False)
 class DeferralCurve:
     """Accuracy against the share of items deferred.

@@ -53,7 +53,7 @@ class SkillScorer:
             raw = joined if scores.link == "logit" else -np.logaddexp(0.0, -joined)
         raw = scores.expert_raw if raw is None else np.hstack([scores.expert_raw, raw])
         if not np.array_equal(self.order, np.arange(raw.shape[1])):
-            raw = raw[:, self.order]
+            raw = raw.T[self.order].T if raw.flags.f_contiguous else raw[:, self.order]
         elif raw is scores.expert_raw:
             return scores
         return Scores.computed(scores.class_proba, scores.model_proba, raw, scores.link)
@@ -80,6 +80,10 @@ class SkillScorer:
         own = np.full((len(scores), scores.n_experts), np.nan)
         both = (np.hstack([own, one])[:, self.order] for one in (middle, sd))
         return next(both), next(both)
+
+    def in_order(self, experts: IntArray) -> "SkillScorer":
+        """Return the same experts in another order, the j-th being expert experts[j]."""
+        return replace(self, order=self.order[experts])
 
     def with_expert(
         self, features: FloatArray, correct: ArrayLike, *, label_idx: IntArray, weight: ArrayLike | None = None

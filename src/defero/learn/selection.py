@@ -63,6 +63,12 @@ class HeldOut:
         """(n,): whether the model is right."""
         return self.scores.class_idx == self.label_idx
 
+    def of_experts(self, experts: IntArray) -> "HeldOut":
+        """Return the same items with the experts in another order."""
+        scores = self.scores
+        scores = replace(scores, expert_proba=scores.expert_proba[:, experts], expert_raw=scores.expert_raw[:, experts])
+        return replace(self, scores=scores, correct=self.correct[:, experts], observed=self.observed[:, experts])
+
 
 @dataclass(frozen=True, eq=False)
 class SelectionMap:

@@ -1,6 +1,7 @@
 """Skill: P(expert j is right | x, y = k), one hierarchical model of all experts, learned from all answers at once.
 
-    logit p_jk(x) = w_j . [1, class k, log-odds that the model gives to k, x] + f_j(x),   w_j ~ N(mean, diag(spread^2))
+    logit p_jk(x) = w_j . [1, x, class k, log-odds that the model gives to k, x for each class] + f_j(x),
+    w_j ~ N(mean, diag(spread^2))
 
 The population is learned by empirical Bayes: who has answered nothing is the population, who has answered little is
 near it. f_j are boosted trees that start from the expert's own log-odds on held-out answers; few answers grow no trees.
@@ -8,19 +9,17 @@ near it. f_j are boosted trees that start from the expert's own log-odds on held
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
-from defero.learn.boost import Bins, TreeSize
-from defero.learn.forest import Forest, join_forests
-from defero.learn.heads import Heads, fit_head, fit_heads
-from defero.learn.prior import HeadPrior, fit_prior, scaling, usual_spread
+from defero.learn.forest import Forest
+from defero.learn.heads import Heads, fit_head
+from defero.learn.prior import scaling
 from defero.learn.tree_columns import TreeColumns
 
 MOST_LOG_ODDS = 7.0
@@ -28,16 +27,15 @@ MOST_LOG_ODDS = 7.0
 MOST_CLASSES = 32
 """With more classes nobody has a skill of their own in each: how likely the model finds the class is all that tells."""
 DIRECTIONS = 12
-"""Up to this many features are read as they are; of more, so many main directions."""
-USUAL_OF_CLASS = 0.4
-"""How far experts are expected to differ in a class, as log-odds, before any answer is seen."""
+"""Up to this many features are read one by one; of more, so many main directions."""
+MOST_PRODUCTS = 36
+"""With more columns than this the features are not read by class: they would cost more than they tell."""
 _MOST_ROWS = 5_000
-_ENOUGH_FOR_POPULATION = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """What the experts' skill reads of an item's own features: up to 12 as they are, else 12 main directions.
+    """What the experts' skill reads of an item's own features: up to 12 one by one, else 12 main directions.
 
     Attributes
     ----------
@@ -47,8 +45,8 @@ class Directions:
 
     Examples
     --------
-    >>> Directions.fit(np.eye(3)).of(np.eye(3)[:1]).tolist()
-    [[1.0, 0.0, 0.0]]
+    >>> Directions.fit(np.array([[1.0], [3.0]])).of(np.array([[5.0]])).tolist()
+    [[3.0]]
     """
 
     center: FloatArray
@@ -73,7 +71,8 @@ class Directions:
 
     def of(self, features: FloatArray) -> FloatArray:
         """Return what is read of n items, (n, r)."""
-        return features if self.axes is None else ((features - self.center) / self.scale) @ self.axes
+        standard = (features - self.center) / self.scale
+        return standard if self.axes is None else standard @ self.axes
 
 
 def _main_directions(standard: FloatArray) -> FloatArray:
@@ -122,7 +121,7 @@ class Skill:
 
     def __post_init__(self) -> None:
         n_inputs = len(self.directions.center) if self.directions.axes is None else self.directions.axes.shape[1]
-        width = n_inputs + len(class_columns(self.n_classes)) + 1
+        width = len(blocks(n_inputs, n_classes=self.n_classes))
         if self.heads.prior.n_features != width:
             raise InputError(f"must read {width} features, got {self.heads.prior.n_features}.", argument="heads")
         if self.forest is None:
@@ -236,16 +235,23 @@ def summed(right: FloatArray, class_proba: FloatArray) -> FloatArray:
 
 
 def with_class(inputs: FloatArray, class_proba: FloatArray, label_idx: IntArray) -> FloatArray:
-    """Return what an expert's weights read of n items of these classes: features, class, and how likely it looked.
+    """Return what an expert's weights read of n items of these classes.
 
-    The class is K columns of 0 and 1, one of them for two classes, and none for more than 32.
+    Features; the class, as K columns of 0 and 1, one of them for two classes and none for more than 32; how likely the
+    model finds the class; and the features by class, where these are few: somebody whose answers follow the features
+    is right on one class just where they are wrong on another.
 
-    >>> with_class(np.array([[7.0]]), np.array([[0.2, 0.3, 0.5]]), np.array([2])).tolist()
-    [[7.0, 0.0, 0.0, 1.0, 0.0]]
+    >>> with_class(np.array([[7.0]]), np.array([[0.5, 0.5]]), np.array([0])).tolist()
+    [[7.0, 0.0, 0.0, -7.0]]
     """
-    is_class = (label_idx[:, None] == class_columns(class_proba.shape[1])).astype(np.float64)
+    n_classes = class_proba.shape[1]
+    is_class = (label_idx[:, None] == class_columns(n_classes)).astype(np.float64)
     believed = logit(class_proba[np.arange(len(label_idx)), label_idx])
-    return np.column_stack([inputs, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)])
+    columns = [inputs, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)]
+    if n_products(inputs.shape[1], n_classes):
+        sign = 2.0 * is_class - 1.0 if n_classes == 2 else is_class
+        columns.append((inputs[:, :, None] * sign[:, None, :]).reshape(len(inputs), -1))
+    return np.column_stack(columns)
 
 
 def class_columns(n_classes: int) -> IntArray:
@@ -255,172 +261,17 @@ def class_columns(n_classes: int) -> IntArray:
     return np.array([1]) if n_classes == 2 else np.arange(n_classes)
 
 
+def n_products(n_inputs: int, n_classes: int) -> int:
+    """Return how many columns the features by class have."""
+    count = n_inputs * len(class_columns(n_classes))
+    return count if count <= MOST_PRODUCTS else 0
+
+
 def blocks(n_inputs: int, *, n_classes: int) -> IntArray:
-    """Return which columns of `with_class` share one spread of the experts: all features do, and all classes.
+    """Return which columns of `with_class` share one spread of the experts: all features do, all classes, ...
 
-    >>> blocks(3, n_classes=3).tolist()
-    [0, 0, 0, 1, 1, 1, 2]
+    >>> blocks(2, n_classes=3).tolist()
+    [0, 0, 1, 1, 1, 2, 3, 3, 3, 3, 3, 3]
     """
-    return np.repeat([0, 1, 2], [n_inputs, len(class_columns(n_classes)), 1])
-
-
-@dataclass(frozen=True, eq=False)
-class SkillAnswers:
-    """What a skill is learned from.
-
-    Attributes
-    ----------
-    inputs : (n, r)
-        What `Directions` shows of the items.
-    class_proba : (n, K)
-        Out of fold: on its own training rows a model is surer than elsewhere.
-    label_idx : (n,)
-    item_idx, expert_idx : (m,) int
-    right : (m,) in [0, 1]
-    weight : (m,)
-    n_experts : int
-    """
-
-    inputs: FloatArray
-    class_proba: FloatArray
-    label_idx: IntArray
-    item_idx: IntArray
-    expert_idx: IntArray
-    right: BoolArray
-    weight: FloatArray
-    n_experts: int
-
-    def heads(self, chosen: IntArray, prior: HeadPrior | None = None) -> Heads:
-        """Fit everybody's weights to some of the answers."""
-        prior = self.population(chosen) if prior is None else prior
-        answers = self.item_idx[chosen], self.expert_idx[chosen], self.right[chosen]
-        return fit_heads(self._phi, *answers, prior=prior, n_experts=self.n_experts, weight=self._weight(chosen))
-
-    def population(self, chosen: IntArray) -> HeadPrior:
-        """Return the population of the experts, learned from at most 20,000 of these answers."""
-        some = chosen[:: max(1, len(chosen) // _ENOUGH_FOR_POPULATION)]
-        answers = self.item_idx[some], self.expert_idx[some], self.right[some]
-        groups = blocks(self.inputs.shape[1], n_classes=self.class_proba.shape[1])
-        usual = usual_spread(groups)
-        usual[groups == 1] = USUAL_OF_CLASS  # one of them is on
-        weight = self._weight(some)
-        return fit_prior(self._phi, *answers, groups=groups, n_experts=self.n_experts, weight=weight, usual=usual)
-
-    @cached_property
-    def _phi(self) -> FloatArray:
-        return with_class(self.inputs, self.class_proba, self.label_idx)
-
-    def _weight(self, chosen: IntArray) -> FloatArray:
-        """Return weights with mean 1 over the answers that count."""
-        weight = self.weight[chosen]
-        total = float(weight.sum())
-        return weight * (np.count_nonzero(weight) / total) if total > 0 else weight
-
-    def by_fold(self, fold: IntArray) -> list[Heads]:
-        """Return everybody's weights by the answers outside of each fold."""
-        of_answer = fold[self.item_idx]
-        used = self.weight > 0
-        return [self.heads(np.flatnonzero(used & (of_answer != k))) for k in range(int(fold.max()) + 1)]
-
-    def held_out(self, fold: IntArray, by_fold: Sequence[Heads]) -> FloatArray:
-        """Return the log-odds of each answer for every class, (m, K), by weights that did not see its item."""
-        n_classes, of_answer = self.class_proba.shape[1], fold[self.item_idx]
-        log_odds = np.empty((len(self.item_idx), n_classes))
-        for k, heads in enumerate(by_fold):
-            inside = np.flatnonzero(of_answer == k)
-            by_expert = inside[np.argsort(self.expert_idx[inside], kind="stable")]
-            for cells in np.split(by_expert, np.flatnonzero(np.diff(self.expert_idx[by_expert])) + 1):
-                if len(cells):
-                    one, rows = heads.take([int(self.expert_idx[cells[0]])]), self.item_idx[cells]
-                    for label in range(n_classes):
-                        phi = with_class(self.inputs[rows], self.class_proba[rows], np.full(len(rows), label))
-                        log_odds[cells, label] = one.log_odds(phi)[:, 0]
-        return log_odds
-
-
-ENOUGH_FOR_TREES = 100
-"""Answers below which an expert gets no trees."""
-TEAM_ANSWERS = 400.0
-"""The team's mean loss counts like so many answers where the number of an expert's trees is chosen."""
-STAGES = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0])
-
-
-@dataclass(frozen=True, eq=False)
-class GrownTrees:
-    """Trees that are added to everybody's log-odds.
-
-    Attributes
-    ----------
-    experts : (o,) int
-        Who has some.
-    forest : Forest
-        One output for each of them, of all answers.
-    by_fold : list of Forest
-        The same of the answers outside of each fold that was judged.
-    """
-
-    experts: IntArray
-    forest: Forest
-    by_fold: list[Forest]
-
-
-def grow_expert_trees(
-    answers: SkillAnswers, held_out: FloatArray, bins: Bins, fold: IntArray, judged: Sequence[int]
-) -> GrownTrees | None:
-    """Grow trees for experts with many answers; None where nobody's are better than none.
-
-    Everybody's trees start from their own held-out log-odds. How many of them stay is what has the least log loss on
-    the folds that are judged, of the expert's own answers and, as 400 more, of everybody's: few answers choose with the
-    team.
-
-    Parameters
-    ----------
-    answers : SkillAnswers
-    held_out : (m, K)
-        As `SkillAnswers.held_out` gives it.
-    bins : Bins
-        Of the same items.
-    fold : (n,) int
-    judged : folds
-    """
-    counts = np.bincount(answers.expert_idx[answers.weight > 0], minlength=answers.n_experts)
-    whose = np.flatnonzero(counts >= ENOUGH_FOR_TREES)
-    if not len(whose):
-        return None
-    start = held_out[np.arange(len(held_out)), answers.label_idx[answers.item_idx]]
-    target, of_answer = answers.right.astype(np.float64), fold[answers.item_idx]
-
-    def grow(some: IntArray, size: TreeSize) -> Forest:
-        some = some[answers.weight[some] > 0]
-        weight = None if (answers.weight[some] == 1).all() else answers.weight[some]
-        return bins.boost(answers.item_idx[some], target[some], weight, size, start=start[some])
-
-    cells = [np.flatnonzero(answers.expert_idx == j) for j in whose]
-    sizes = [size_for_answers(len(one)) for one in cells]
-    losses, tried = [], []
-    for mine, size in zip(cells, sizes, strict=True):
-        loss, forests = np.zeros(len(STAGES)), []
-        for k in judged:
-            rest, inside = mine[of_answer[mine] != k], mine[of_answer[mine] == k]
-            forests.append(grow(rest, size) if len(rest) else bins.nothing())
-            z = start[inside] + forests[-1].stages(bins.matrix[answers.item_idx[inside]], STAGES)
-            loss += (np.logaddexp(0.0, z) - target[inside] * z) @ answers.weight[inside]
-        losses.append(loss)
-        tried.append(forests)
-    n_judged = np.isin(of_answer, judged) & np.isin(answers.expert_idx, whose)
-    of_team = np.sum(losses, axis=0) / max(float(answers.weight[n_judged].sum()), 1.0)
-    stages = [int((loss + TEAM_ANSWERS * of_team).argmin()) for loss in losses]
-    grown = [place for place, stage in enumerate(stages) if stage]
-    if not grown:
-        return None
-    shares = {place: float(STAGES[stages[place]]) for place in grown}
-    by_fold = [join_forests([tried[place][k].first(shares[place]) for place in grown]) for k in range(len(judged))]
-    forests = [grow(cells[place], sizes[place].share(shares[place])) for place in grown]
-    return GrownTrees(whose[grown], join_forests(forests), by_fold)
-
-
-def size_for_answers(n_answers: int) -> TreeSize:
-    """Return the size of the trees for an expert with so many answers."""
-    if n_answers < 400:
-        return TreeSize(60, 4, 20)
-    return TreeSize(160, 8, 20 if n_answers < 4_000 else 40, learning_rate=0.08)
+    sizes = [n_inputs, len(class_columns(n_classes)), 1, n_products(n_inputs, n_classes)]
+    return np.repeat(np.arange(4), sizes)

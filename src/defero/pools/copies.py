@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.data.fingerprint import HashArray, row_fingerprints
+from defero.core.hashing import HashArray
+from defero.core.order import in_order_of_appearance
+from defero.data.fingerprint import row_fingerprints
 from defero.data.tables.cells import column_kind, is_blank, numbers
 from defero.judge.intervals import wilson_interval
 
@@ -31,9 +33,7 @@ def equal_rows(rows: Any, *, text: Sequence[str] = ()) -> IntArray:
     """
     if rows_are_kinds(rows, text=text):
         return np.arange(len(rows))
-    _, first, group = np.unique(row_fingerprints(rows), return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))  # groups are numbered as they come: their names hold the user's key
-    return np.asarray(order[group], dtype=np.int64)
+    return in_order_of_appearance(row_fingerprints(rows))  # their names would hold the user's key
 
 
 def rows_are_kinds(rows: Any, *, text: Sequence[str] = ()) -> bool:

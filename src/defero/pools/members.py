@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, names
+from defero.core.checks.arrays import FloatArray, IntArray, names
 from defero.core.errors import InputError
+from defero.core.hashing import HashArray
 from defero.core.wording import did_you_mean, join_names
-from defero.data.fingerprint import HashArray
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
 from defero.pools.models import LinearPart
@@ -77,20 +77,23 @@ def without_member(pool: Pool, name: str) -> Pool:
         raise InputError(f": no member {name}{did_you_mean(name, pool.expert_names)}", argument="name")
     if len(pool.expert_names) == 1:
         raise InputError(f": {name} is the only member; a pool needs one.", argument="name")
-    place, prices = pool.expert_names.index(name), pool.price_model
-    if prices is not None:
-        prices = LinearPart(np.delete(prices.weights, place, axis=1), np.delete(prices.intercept, place))
+    left = of_members(pool, [j for j, one in enumerate(pool.expert_names) if one != name])
+    return replace(left, facts=replace(pool.facts, joined=tuple(one for one in pool.facts.joined if one != name)))
+
+
+def of_members(pool: Pool, members: Sequence[int] | IntArray) -> Pool:
+    """Return the pool of some members, in this order."""
+    chosen, prices = np.asarray(members), pool.price_model
     return replace(
         pool,
-        model=pool.model.without_member(place),
-        expert_names=tuple(one for one in pool.expert_names if one != name),
-        n_scores=np.delete(pool.n_scores, place),
-        train_score=np.delete(pool.train_score, place),
-        train_price=np.delete(pool.train_price, place),
-        covariance=np.delete(np.delete(pool.covariance, place, axis=0), place, axis=1),
-        price_known=np.delete(pool.price_known, place),
-        price_model=prices,
-        facts=replace(pool.facts, joined=tuple(one for one in pool.facts.joined if one != name)),
+        model=pool.model.of_members(chosen),
+        expert_names=tuple(pool.expert_names[j] for j in chosen),
+        n_scores=pool.n_scores[chosen],
+        train_score=pool.train_score[chosen],
+        train_price=pool.train_price[chosen],
+        covariance=pool.covariance[np.ix_(chosen, chosen)],
+        price_known=pool.price_known[chosen],
+        price_model=None if prices is None else LinearPart(prices.weights[:, chosen], prices.intercept[chosen]),
     )
 
 

@@ -361,6 +361,6 @@ class ScoreModel:
         mix[:, ~learned], offset[~learned] = self.mix.mean(axis=1, keepdims=True), self.offset.mean()
         return replace(self, mix=mix, offset=offset)
 
-    def without_member(self, place: int) -> "ScoreModel":
-        """Return the model without a member."""
-        return replace(self, mix=np.delete(self.mix, place, axis=1), offset=np.delete(self.offset, place))
+    def of_members(self, members: IntArray) -> "ScoreModel":
+        """Return the model of some members, in this order."""
+        return replace(self, mix=self.mix[:, members], offset=self.offset[members])

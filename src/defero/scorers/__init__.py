@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Protocol
 from defero.core.registry import Registry
 from defero.core.scores import Scores
 
-PARTS, NET = "parts.skops", "net.onnx"
-"""Files that a model folder can hold for a scorer: fitted parts of scikit-learn, and a net."""
+NET = "net.onnx"
+"""File that a model folder can hold for a scorer."""
 
 
 class Scorer(Protocol):
@@ -30,7 +30,7 @@ for _kind, _home in {
     "onnx": "defero.scorers.onnx:OnnxScorer",
     "skill": "defero.learn.scorer:SkillScorer",
     "classes": "defero.learn.classes:Classes",
-    "two-stage": "defero.scorers.two_stage:TwoStageScorer",
+    "two-stage": "defero.learn.two_stage:TwoStageScorer",
 }.items():
     SCORERS.register_lazily(_kind, _home)
 AnyScorer = Annotated[Scorer, SCORERS]

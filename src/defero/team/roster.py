@@ -16,7 +16,7 @@ from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.learn.scorer import SkillScorer
-from defero.team.rows import ANSWERED, Fingerprints, n_reused, of_other_experts, told_apart_by
+from defero.team.rows import ANSWERED, Fingerprints, in_own_order, n_reused, of_other_experts, told_apart_by
 
 if TYPE_CHECKING:
     from defero.team.team import Team
@@ -39,8 +39,8 @@ def add_expert(team: "Team", name: str, X: Any, y: ArrayLike | None, answers: An
     seen = of_other_experts(team.seen)
     if answered.any():
         rows = _rows_of(X, answered)
-        features = team.features(rows)
-        joined = scorer.with_expert(features, right, label_idx=label_idx[answered])
+        own = in_own_order(team.features(rows), label_idx[answered], answer_idx[answered, None], (name,))
+        joined = scorer.with_expert(own[0], own[2][:, 0] == own[1], label_idx=own[1])
         marks = row_fingerprints(told_apart_by(rows, team.recipe))
         _tell_of_learned_from(name, team, scorer, marks)
         seen = moved_here(seen, marks)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from defero.core.answers import MISSING, Answers
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError
+from defero.core.order import row_order
 from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
@@ -173,6 +174,19 @@ def with_answers(rows: Fingerprints, label_idx: IntArray, answers: IntArray | An
         first = np.column_stack([*halves, label_idx[part]]).astype(np.float64)
         whole[part] = rows_of_answers.fingerprints(first, *coded.take(part).triplets())
     return whole
+
+
+def in_own_order(
+    features: Any, label_idx: IntArray, answer_idx: IntArray, expert_names: tuple[str, ...], strata: Any = None
+) -> tuple[Any, IntArray, IntArray, Any]:
+    """Return a stage's rows in an order that does not depend on the one they came in.
+
+    Features that are no matrix (n, d), such as pictures, stay as they are, and so does all else.
+    """
+    if not isinstance(features, np.ndarray) or features.ndim != 2 or len(features) != len(label_idx):
+        return features, label_idx, answer_idx, strata
+    order = row_order(features, label_idx, Answers.from_cells(answer_idx, expert_names=expert_names), stratum=strata)
+    return features[order], label_idx[order], answer_idx[order], None if strata is None else strata[order]
 
 
 @dataclass(frozen=True)

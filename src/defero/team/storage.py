@@ -1,9 +1,10 @@
 """What a team keeps on disk: its parts as a manifest and arrays, and back."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from defero.core.errors import InputError, ModelFolderError
 from defero.data.model_folder import MANIFEST, files_of, fitted_of, read_folder, write_folder
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import Encoder, find_encoder
+from defero.learn.scorer import SkillScorer
+from defero.learn.two_stage import TwoStageScorer
 
 if TYPE_CHECKING:
     from defero.pools.router import PoolRouter
@@ -23,8 +26,15 @@ POOL = "pool"
 
 
 def write_team(team: "Team", folder: Path) -> None:
-    """Write the model folder, whole or not at all."""
+    """Write the model folder, whole or not at all; warn of classifiers that it does not hold."""
     write_folder(folder, files_of(team))
+    for argument, name in _not_kept(team).items():
+        warnings.warn(
+            f"save: the folder does not hold the {argument} ({name}): it keeps linear models and trees of scikit-learn "
+            f"and LightGBM. Keep the fitted one, {argument}_, yourself, and pass it to "
+            f"Team.load(folder, {argument}=...).",
+            stacklevel=3,
+        )
 
 
 def read_team(folder: Path, build: "type[Team]") -> "Team | PoolRouter":
@@ -56,6 +66,35 @@ def with_encoder(team: Fitted, text_encoder: Encoder) -> Fitted:
     return replace(team, recipe=recipe.with_encoder(encoder))
 
 
+def with_classifiers(team: Any, folder: Path, *, classifier: Any, expert_model: Sequence[Any] | None) -> Any:
+    """Return the team with the classifiers that its folder does not hold; raise where one is missing."""
+    given = {"classifier": classifier, "expert_model": expert_model}
+    missing = _not_kept(team)
+    for argument, value in given.items():
+        if value is not None and argument not in missing:
+            raise InputError("is not needed: the folder holds it, or there is none; leave it out.", argument=argument)
+        if value is None and argument in missing:
+            raise ModelFolderError(
+                f"{folder}: does not hold the {argument} ({missing[argument]}), which was fitted with the team; "
+                f"pass it: load(folder, {argument}=...)."
+            )
+    if not missing:
+        return team
+    base = _base(team).with_models(classifier, expert_model, team.classes)
+    return replace(team, scorer=replace(team.scorer, base=base) if isinstance(team.scorer, SkillScorer) else base)
+
+
+def _base(team: Any) -> Any:
+    """Return the scorer of a team below the skill of its experts."""
+    scorer = getattr(team, "scorer", None)
+    return getattr(scorer, "base", scorer)
+
+
+def _not_kept(team: Any) -> dict[str, str]:
+    base = _base(team)
+    return base.not_kept() if isinstance(base, TwoStageScorer) else {}
+
+
 def _check_parts(team: "Team") -> None:
     """Raise unless a team's parts are made for the same experts and classes: one item of zeros goes through it."""
     n_experts = len(team.expert_names)
@@ -84,8 +123,8 @@ def _check_parts(team: "Team") -> None:
         raise ModelFolderError(
             f"{MANIFEST}: usual must be two bounds for each of {team.n_features} columns; fit again."
         )
-    base = getattr(team.scorer, "base", team.scorer)
-    if base.kind in ("deep", "onnx"):  # a net is slow to build, and its weights were compared by their names
+    # A net is slow to build, and its weights were compared by their names.
+    if _base(team).kind in ("deep", "onnx") or _not_kept(team):
         return
     width = team.n_features if team.recipe is None else len(getattr(team.recipe, "names", ()))
     if width is not None:

@@ -6,7 +6,7 @@ what is said), `asking` (the next question, a batch under limits), `roster` (who
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
 from defero.core.checks.arrays import FloatArray, IntArray, names
+from defero.core.checks.experts import stratum_names
 from defero.core.codec import Count, Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
@@ -38,8 +39,16 @@ from defero.scorers.given import given_scorer
 from defero.team import asking, deciding, roster, scoring
 from defero.team.facts import FitFacts
 from defero.team.panel import Panel
-from defero.team.rows import FORGOTTEN, Fingerprints, check_rows_known, features_seen, seen_after, told_apart_by
-from defero.team.storage import read_team, with_encoder, write_team
+from defero.team.rows import (
+    FORGOTTEN,
+    Fingerprints,
+    check_rows_known,
+    features_seen,
+    in_own_order,
+    seen_after,
+    told_apart_by,
+)
+from defero.team.storage import read_team, with_classifiers, with_encoder, write_team
 
 MOST_PIXELS = 1 << 22
 
@@ -412,10 +421,11 @@ class Team(Preformatted):
         self
         """
         raw = replace(self, calibrator=None, selection=None, panel=None)
-        scores = raw.scorer.score(raw.features(X))
-        label_idx = encode_labels(y, self.classes)
-        answer_idx = self.answer_numbers(experts, n_items=len(scores))
+        features, label_idx = raw.features(X), encode_labels(y, self.classes)
+        answer_idx = self.answer_numbers(experts, n_items=len(label_idx))
         marked = raw.mark_seen("calibrate", X, label_idx, answer_idx, disjoint=disjoint)
+        features, label_idx, answer_idx, _ = in_own_order(features, label_idx, answer_idx, self.expert_names)
+        scores = raw.scorer.score(features)
         correct, observed = answer_idx == label_idx[:, None], answer_idx != MISSING
         calibrator = Calibrator.fit(scores, label_idx, correct, observed, method=method)
         held_out = HeldOut(scores, label_idx, correct, observed)
@@ -485,11 +495,14 @@ class Team(Preformatted):
         self
         """
         own = self._checked(terms)
-        features = self.features(X)
-        scores = self.score_features(features)
-        label_idx = encode_labels(y, self.classes)
-        answer_idx = self.answer_numbers(experts, n_items=len(scores))
+        features, label_idx = self.features(X), encode_labels(y, self.classes)
+        answer_idx = self.answer_numbers(experts, n_items=len(label_idx))
         marked = self.mark_seen("conformalize", X, label_idx, answer_idx, disjoint=disjoint)
+        names = None if strata is None else np.array(stratum_names(strata, n_items=len(label_idx)), dtype=object)
+        features, label_idx, answer_idx, strata = in_own_order(
+            features, label_idx, answer_idx, self.expert_names, names
+        )
+        scores = self.score_features(features)
         panel = Panel.fit(
             scores,
             deciding.decide_scored(self, features, scores, own).deferred,
@@ -571,11 +584,22 @@ class Team(Preformatted):
     # On disk.
 
     def save(self, folder: str | Path) -> None:
-        """Write the model folder: model.json and weights.safetensors, no pickle."""
+        """Write the model folder: model.json and weights.safetensors, no pickle.
+
+        Classifiers of scikit-learn and LightGBM are kept as arrays if they are linear models or trees; a warning names
+        others, which `load` takes again.
+        """
         write_team(self, Path(folder))
 
     @classmethod
-    def load(cls, folder: str | Path, *, text_encoder: Encoder = None) -> Any:
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        text_encoder: Encoder = None,
+        classifier: Any = None,
+        expert_model: Sequence[Any] | None = None,
+    ) -> Any:
         """Read a model folder: a `Team`, or the `PoolRouter` of a pool; a damaged one gives a clear error.
 
         Parameters
@@ -585,5 +609,12 @@ class Team(Preformatted):
             The encoder of the texts, as it was given to `fit`; it is not saved. A folder only names it, and nothing
             is downloaded or run because of that: an encoder of an installed package is found by its name, others
             must be given again before texts can be read.
+        classifier : fitted classifier, optional
+            That of the team, where `save` warned that the folder does not hold it.
+        expert_model : list of fitted classifiers, optional
+            One for each expert of `fit`, likewise; those that the folder holds may be None.
         """
-        return with_encoder(read_team(Path(folder), cls), text_encoder)
+        team = with_classifiers(
+            read_team(Path(folder), cls), Path(folder), classifier=classifier, expert_model=expert_model
+        )
+        return with_encoder(team, text_encoder)

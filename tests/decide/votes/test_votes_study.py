@@ -40,7 +40,7 @@ def right(answer, labels):
     return float(np.mean(answer.label == labels))
 
 
-@pytest.fixture(scope="module", params=[0, 1, 2])
+@pytest.fixture(scope="module", params=[0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def team(request):
     rng = np.random.default_rng(request.param)
     labels = rng.integers(N_CLASSES, size=20_000)

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from defero import InputError
 from defero_verma2023.pools.annotators import galaxyzoo_pool, hatespeech_pool
 from defero_verma2023.pools.cifar10 import cifar10_sim1_pool, cifar10_sim2_pool, gradual_overlap_pool
 from defero_verma2023.pools.ham10000 import ham10000_pool
@@ -29,7 +28,6 @@ class Experiment:
     stored : str
         As in the index of the authors' stored outputs.
     data_set : str
-    n_classes : int
     x_name : str
         What is varied, as the index of the stored outputs calls it.
     settings : tuple of float
@@ -48,7 +46,6 @@ class Experiment:
     name: str
     stored: str
     data_set: DataSet
-    n_classes: int
     x_name: str
     settings: tuple[float, ...]
     pool: PoolMaker
@@ -82,7 +79,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             name="hatespeech",
             stored="hatespeech_increase_experts",
             data_set="hatespeech",
-            n_classes=3,
             x_name="n_experts",
             settings=_MORE_EXPERTS,
             pool=_first(lambda variant: hatespeech_pool(variant=variant)),
@@ -92,7 +88,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             name="ham10000",
             stored="ham10000_increase_experts",
             data_set="ham10000",
-            n_classes=7,
             x_name="n_experts",
             settings=FROM_TWO,
             pool=_first(lambda variant: ham10000_pool(variant=variant)),
@@ -101,7 +96,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             name="galaxyzoo",
             stored="galaxyzoo_increase_experts",
             data_set="galaxyzoo",
-            n_classes=2,
             x_name="n_experts",
             settings=FROM_TWO,
             pool=_first(lambda variant: galaxyzoo_pool(variant=variant)),
@@ -110,7 +104,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             name="sim1",
             stored="cifar10_sim1_increase_experts_prob70",
             data_set="cifar10",
-            n_classes=10,
             x_name="n_experts",
             settings=(1.0, 4.0, 8.0, 12.0, 16.0, 20.0),
             pool=lambda x, seed, variant: cifar10_sim1_pool(n_experts=int(x), variant=variant),
@@ -119,7 +112,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             name="sim2",
             stored="cifar10_sim2_increase_confidence",
             data_set="cifar10",
-            n_classes=10,
             x_name="p_in",
             settings=(0.2, 0.4, 0.6, 0.8, 0.95),
             pool=lambda x, seed, variant: cifar10_sim2_pool(p_in=x, variant=variant),
@@ -128,7 +120,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             name="oracles",
             stored="cifar10_oracle_nonoise_v2",
             data_set="cifar10",
-            n_classes=10,
             x_name="k",
             settings=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 9.0),
             pool=_clean_oracles,
@@ -139,7 +130,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             name="noisy-oracles",
             stored="cifar10_oracle_withnoise",
             data_set="cifar10",
-            n_classes=10,
             x_name="k",
             settings=tuple(float(k) for k in range(10)),
             pool=_noisy_oracles,
@@ -150,7 +140,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             name="overlap",
             stored="cifar10_gradual_overlap",
             data_set="cifar10",
-            n_classes=10,
             x_name="p_out",
             settings=(0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0),
             pool=lambda x, seed, variant: gradual_overlap_pool(overlap=x, variant=variant),
@@ -160,14 +149,3 @@ EXPERIMENTS: dict[str, Experiment] = {
     )
 }
 """Every experiment by its name. With k, the number of oracles is k + 1."""
-
-
-def experiment_by_name(name: str) -> Experiment:
-    """Return an experiment.
-
-    >>> experiment_by_name("sim2").settings
-    (0.2, 0.4, 0.6, 0.8, 0.95)
-    """
-    if name not in EXPERIMENTS:
-        raise InputError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {name!r}.")
-    return EXPERIMENTS[name]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from defero import InputError, Scores
-from defero.calibration import Calibrator
 from defero.judge import expected_calibration_error
 from defero.losses import scores_from_logits
+from defero_verma2023.calibration.calibrator import Calibrator
 from defero_verma2023.measures.who_decides import most_likely_right
 from defero_verma2023.runs.record import versions
 from defero_verma2023.stored.outputs import list_runs, outputs_folder, read_run
@@ -51,8 +51,7 @@ def try_halves(*, splits, every=1):
         scores = scores_from_logits("softmax", run.class_logits, run.expert_logits)
         for split in range(FIRST_SPLIT, FIRST_SPLIT + splits):
             first, second = np.array_split(np.random.default_rng(split).permutation(len(run)), 2)
-            everyone = np.ones_like(run.expert_correct[first])
-            calibrator = Calibrator.fit(part(scores, first), run.labels[first], run.expert_correct[first], everyone)
+            calibrator = Calibrator.fit(part(scores, first), run.labels[first], run.expert_correct[first])
             new, correct = part(scores, second), run.expert_correct[second]
             honest = calibrator.apply(new)
             errors = [expected_calibration_error(one.expert_proba, correct) for one in (new, honest)]

@@ -46,7 +46,7 @@ def join_answers(
         The columns of `annotations`; else found by name: item, task, case, id, ...; annotator, worker, expert,
         user, ...; label, answer, choice, response, ...
     unknown : "error" or "ignore"
-        What to do about answers to items that are not in `items`.
+        What to do about answers to items that are not in `items`; they are an error if none of the items is.
     source, items_source : str
         What a message calls the two tables.
     first_row, items_first_row : int

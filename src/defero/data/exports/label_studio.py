@@ -30,11 +30,12 @@ from defero.data.exports.export import (
 )
 from defero.data.table_spec import STEP, Control
 from defero.data.tables.cells import column_names, is_blank, no_such_column
-from defero.data.tables.json_lines import ENDINGS, Record, field_of_type, json_records
+from defero.data.tables.json_lines import Record, field_of_type, json_records
 from defero.data.tables.wide import ItemKeys
 from defero.data.whole_files import write_whole
 
 KEY = "task_id"
+WRITTEN = (".json", ".json.gz")
 ROUTING = "defero_"
 MODEL_VERSION = "defero"
 SOURCE = "decisions"
@@ -304,20 +305,15 @@ def _plain(value: Any) -> Any:
 
 
 def write_label_studio(path: str | PathLike[str], tasks: Sequence[Mapping[str, Any]]) -> None:
-    """Write tasks as Label Studio imports them: .json a list, .jsonl one per line; the whole file or none of it."""
+    """Write tasks as Label Studio imports them, a list in a .json or .json.gz file; the whole file or none of it."""
     target = Path(path)
-    name = target.name.lower()
-    if not name.endswith(ENDINGS):
-        raise TableError(f"{path}: a list of tasks has one of the endings {join_names(ENDINGS)}.")
-    whole = name.removesuffix(".gz").endswith(".json")
+    if not target.name.lower().endswith(WRITTEN):
+        raise TableError(f"{path}: a list of tasks has one of the endings {join_names(WRITTEN)}.")
     try:
-        if whole:
-            text = json.dumps(list(tasks), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        else:
-            text = "".join(json.dumps(task, ensure_ascii=False, allow_nan=False) + "\n" for task in tasks)
+        text = json.dumps(list(tasks), ensure_ascii=False, indent=2, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"must be values that JSON can hold ({error}).", argument="tasks") from error
-    write_whole(target, text.encode("utf-8"))
+    write_whole(target, f"{text}\n".encode())
 
 
 class LabelStudioExport(Export):
@@ -325,8 +321,8 @@ class LabelStudioExport(Export):
 
     name = "label-studio"
     title = "Label Studio"
-    endings = (".json", ".json.gz")
-    written = (".json", ".json.gz")
+    endings = WRITTEN
+    written = WRITTEN
     key = KEY
     has_control = True
     way_to_label = "mark annotations as ground truth"
@@ -346,8 +342,8 @@ class LabelStudioExport(Export):
         counted = [one for one in people if not one.cancelled]
         question = find_control((one for each in counted for one in each.results), name=control, source=source)
         numbered = all(_is_small(one) for one in tasks.ids)
-        contacts, given = _contacts(people), list[GivenAnswer]()
         truths: list[object] = [None] * len(tasks.ids)
+        contacts, given = _contacts(people), list[GivenAnswer]()
         for one in sorted(counted, key=partial(_when, source=source)):
             answer = _answer(one, question, source=source)
             if one.truth:

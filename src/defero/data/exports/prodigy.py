@@ -56,11 +56,11 @@ def task_items(
     records: Sequence[dict[str, Any]], *, key: str | None, label: str | None, source: str
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the fields of tasks as a frame, the key first where there is one, and what was left out."""
-    fields = []
-    for record in records:
-        own = {name: value for name, value in record.items() if name not in _OWN and not name.startswith("_")}
-        every = {**own, **{f"meta.{name}": value for name, value in _meta(record).items()}}
-        fields.append({name: value for name, value in every.items() if name not in {key, label}})
+    left_out = {*_OWN, key, label}
+    fields = [
+        {name: value for name, value in _flat(record).items() if name not in left_out and not name.startswith("_")}
+        for record in records
+    ]
     frame, notes = feature_frame(fields, source=source, of="task")
     if key is None:
         return frame, notes
@@ -68,18 +68,15 @@ def task_items(
     return pd.concat([keys, frame], axis=1), notes
 
 
-def _meta(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the field `meta` of a task; empty where it is no object."""
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a task, those of its `meta` beside them as `meta.name`."""
     meta = record.get("meta")
-    return meta if isinstance(meta, dict) else {}
+    inner = meta if isinstance(meta, dict) else {}
+    return {**record, **{f"meta.{name}": value for name, value in inner.items()}}
 
 
 def _field(records: Sequence[dict[str, Any]], label: str, *, source: str) -> list[Any]:
-    outer, _, inner = label.partition("meta.")
-    values = [
-        record[label] if label in record else _meta(record).get(inner) if not outer and inner else None
-        for record in records
-    ]
+    values = [_flat(record).get(label) for record in records]
     if all(is_blank(value) for value in values):
         names = sorted({name for record in records for name in record})
         raise no_such_column(label, names, source=source, role="the label")

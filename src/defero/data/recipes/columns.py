@@ -26,7 +26,6 @@ from defero.data.tables.cells import (
     number_of,
     numbers,
     quote_cell,
-    quote_cells,
     row_number,
     says_none,
     texts,
@@ -98,12 +97,6 @@ class NumericColumn:
         parts = [filled] * self.varies + [blank.astype(np.float64)] * self.missing
         return np.stack(parts, axis=1)
 
-    def unusual(self, block: FloatArray) -> BoolArray:
-        """Return which rows of `encode` (n, outputs) have a number far beyond the training range, (n,)."""
-        if not self.varies:
-            return np.zeros(len(block), dtype=np.bool_)
-        return (block[:, 0] <= self.low) | (block[:, 0] >= self.high)
-
     def unseen(self, values: FloatArray) -> int:
         """Count the numbers far beyond the training range."""
         if not self.varies:
@@ -136,14 +129,7 @@ class CategoricalColumn:
     def sentence(self) -> str:
         """Return one sentence: how the column is used."""
         rest = ", the rarer ones together" * self.other + ", blank as one more" * self.missing
-        words = [level for level in self.levels if number_of(level) is None]
-        sentence = f"{self.name}: {len(self.levels)} categories ({join_names(self.levels, most=6)}){rest}"
-        if not 0 < len(words) < ODD * len(self.levels):
-            return f"{sentence}."
-        if self.other:  # the rarer ones may hold more such words
-            return f"{sentence}; it is read as numbers if {quote_cell(words[0])} and other words are left blank."
-        verb = "is" if len(words) == 1 else "are"
-        return f"{sentence}; it is read as numbers if {quote_cells(words)} {verb} left blank."
+        return f"{self.name}: {len(self.levels)} categories ({join_names(self.levels, most=6)}){rest}."
 
     def encode(self, cells: list[str | None]) -> FloatArray:
         """Turn (n,) texts, None where blank, into (n, outputs); what has no column becomes zeros."""
@@ -191,7 +177,8 @@ def learn_categories(name: str, cells: list[str | None], *, max_categories: int)
         if len(words) < ODD * len(counts):
             if not words:
                 return "numbers stored as text; convert them to numbers"
-            return f"numbers beside {quote_cells(words)}; leave a cell blank where the number is unknown"
+            beside = list_in_words([quote_cell(level) for level in words], most=3)
+            return f"numbers beside {beside}; leave a cell blank where the number is unknown"
         if _mostly(_AMOUNT, counts):
             return "looks like numbers with separators or signs; write them as 1234.5"
         if _mostly(_DATE, counts):
@@ -231,11 +218,6 @@ class OddCells:
         return sum(self.counts.values())
 
     @property
-    def values(self) -> tuple[str, ...]:
-        """The values, in the order of the table."""
-        return tuple(self.counts)
-
-    @property
     def probably_blank(self) -> tuple[str, ...]:
         """Values that probably mean that there is no number: words for it, and what stands in several cells."""
         return tuple(value for value, count in self.counts.items() if count > 1 or says_none(value))
@@ -252,9 +234,10 @@ class OddCells:
         what = (
             f"{list_in_words(shown, most=4)} {verb}, first in row {row}; correct {them}, or leave {them} blank if the "
         )
-        offered = list(self.probably_blank[:MOST_OFFERED])
-        pass_them: list[str | Argument] = [", or pass ", Argument("blank", offered)] if offered else []
-        return [f"{what}number is unknown", *pass_them]
+        pieces: list[str | Argument] = [f"{what}number is unknown"]
+        if self.probably_blank:
+            pieces += [", or pass ", Argument("blank", list(self.probably_blank[:MOST_OFFERED]))]
+        return pieces
 
 
 def odd_cells(column: Any) -> OddCells | None:

@@ -250,8 +250,8 @@ class FeatureRecipe:
         marks = np.zeros((len(matrix), len(self.columns)), dtype=np.bool_)
         plain: list[tuple[int, int, NumericColumn]] = []
         for place, (column, start, stop) in enumerate(self.blocks()):
-            if isinstance(column, NumericColumn) and column.varies:
-                plain.append((place, start, column))
+            if isinstance(column, NumericColumn):
+                plain += [(place, start, column)] * column.varies
             else:
                 marks[:, place] = column.unusual(matrix[:, start:stop])
         if plain:  # all numbers at once: a column at a time reads the whole matrix for each

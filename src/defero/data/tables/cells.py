@@ -16,7 +16,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError, TableError
 from defero.core.labels import is_missing
-from defero.core.wording import did_you_mean, join_names, list_in_words, nearest_name
+from defero.core.wording import did_you_mean, join_names, nearest_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,15 +188,6 @@ def quote_cell(value: object, *, most: int = 40) -> str:
     """
     text = as_written(value)
     return repr(text if len(text) <= most else f"{text[:most]}...")
-
-
-def quote_cells(values: Sequence[object], *, most: int = 3) -> str:
-    """Return the first cells for a message, and how many more there are.
-
-    >>> quote_cells(["pending"]), quote_cells(["a", "b"]), quote_cells("abcde")
-    ("'pending'", "'a' and 'b'", "'a', 'b', 'c' and 2 more")
-    """
-    return list_in_words([quote_cell(value) for value in values], most=most)
 
 
 def column_names(frame: Any, *, source: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from defero.core.errors import InputError, TableError
 from defero.data.tables.bad_rows import OnBad
-from defero.data.tables.cells import BlankCells, column_names, no_such_column
+from defero.data.tables.cells import BlankCells, column_names
 from defero.data.tables.formats import first_row, readable, table_format
 from defero.data.tables.parquet import with_partition
 
@@ -21,9 +21,7 @@ class NoRowsError(TableError):
     """A table has a header and nothing else, or nothing at all."""
 
 
-def read_frame(
-    path: str | PathLike[str], *, columns: Sequence[str] | None = None, as_text: Sequence[str] = ()
-) -> pd.DataFrame:
+def read_frame(path: str | PathLike[str], *, as_text: Sequence[str] = ()) -> pd.DataFrame:
     """Read a whole table.
 
     In text files white space around a cell is dropped, a blank cell is missing, and nothing else is: a class called
@@ -35,8 +33,6 @@ def read_frame(
     path : path
         The ending of the name gives the format: .csv, .tsv, .jsonl or .ndjson, each also with .gz, or .parquet, or that
         of a format which another package adds.
-    columns : sequence of str, optional
-        Keep these only, in this order.
     as_text : sequence of str
         Columns of a CSV or TSV file to keep as written: 007 stays 007.
 
@@ -44,13 +40,7 @@ def read_frame(
     -------
     pandas.DataFrame
     """
-    frame = next(_frames(path, rows=None, as_text=as_text))
-    if columns is None:
-        return frame
-    for column in columns:
-        if column not in frame.columns:
-            raise no_such_column(column, list(frame.columns), source=str(path), role="the table")
-    return frame[list(columns)]
+    return next(_frames(path, rows=None, as_text=as_text))
 
 
 def read_chunks(

@@ -169,7 +169,10 @@ class ItemKeys:
     def find(
         self, column: "pd.Series[Any]", *, rows: IntArray, source: str, unknown: Literal["error", "ignore"]
     ) -> IntArray:
-        """Return the index of the item that each cell names, (m,); -1 for unknown ones where `unknown` is "ignore"."""
+        """Return the index of the item that each cell names, (m,); -1 for unknown ones.
+
+        They are an error, or where `unknown` is "ignore" only if no item is known at all.
+        """
         known: dict[str, int] = {}
         item_idx = np.empty(len(column), dtype=np.int64)
         for place, cell in enumerate(column.tolist()):
@@ -181,7 +184,7 @@ class ItemKeys:
                 known[text] = self.numbers.get(text, self.numbers.get(_without_point(text), _UNKNOWN))
             item_idx[place] = known[text]
         wrong = np.flatnonzero(item_idx == _UNKNOWN)
-        if wrong.size and unknown == "error":
+        if wrong.size and (unknown == "error" or wrong.size == len(item_idx)):
             place = int(wrong[0])
             name = name_text(column.iloc[place])
             offer = did_you_mean(name, self.numbers) if len(self.numbers) < 10_000 else "."

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError
+from defero.core.order import in_order_of_appearance, row_order
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
@@ -27,11 +28,13 @@ from defero.estimators.pool.choose_learner import (
 )
 from defero.estimators.pool.learners import fit_prices
 from defero.estimators.pool.pool_data import PoolData, pool_table
+from defero.estimators.training_data import with_sorted_columns
 from defero.pools.copies import equal_rows
 from defero.pools.curve import member_means
 from defero.pools.features import as_matrix
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
+from defero.pools.members import of_members
 from defero.pools.parts import PoolFacts
 from defero.pools.router import PoolRouter
 
@@ -139,19 +142,30 @@ class ExpertPool(BaseEstimator):
             What the team shall remember of its table.
         """
         with threads_for(X):
-            matrix, who = score_matrix(scores, expert_names)
+            matrix, given = score_matrix(scores, expert_names)
             if not np.isfinite(matrix).any():
                 raise InputError("must hold some scores, got none.", argument="scores")
-            features, recipe, rows = self._features(X)
+            features, recipe, rows = self._features(with_sorted_columns(X))
             if len(features) != len(matrix):
                 raise InputError(f"must have {len(features)} rows like X, got {len(matrix)}.", argument="scores")
+            if groups is not None and len(np.asarray(groups)) != len(matrix):
+                n_groups = len(np.asarray(groups))
+                raise InputError(f"must have {len(matrix)} items like X, got {n_groups}.", argument="groups")
             together = (
                 equal_rows(rows, text=() if recipe is None else recipe.text) if groups is None else np.asarray(groups)
             )
-            fold = _folds(together, len(matrix), seed=self.random_state)
+            price = None if prices is None else price_matrix(prices, given, n_items=len(matrix))
+            # What is drawn by position, and sums of floats, must not depend on the order of items and members.
+            by_name = np.argsort(given, kind="stable")
+            who, matrix = tuple(given[j] for j in by_name), matrix[:, by_name]
+            price = None if price is None else price[:, by_name]
+            group = np.unique(together, return_inverse=True)[1]
+            no_labels = np.zeros(len(matrix), dtype=np.int64)
+            order = row_order(rows, no_labels, scores=matrix, prices=price, group=group if groups is not None else None)
+            features, matrix, price = features[order], matrix[order], None if price is None else price[order]
+            fold = _folds(in_order_of_appearance(group[order]), seed=self.random_state)
             learned = matrix if self.judge is None else corrected_marks(matrix, self.judge)
             data = PoolData.of(features, learned, fold, recipe)
-            price = None if prices is None else price_matrix(prices, who, n_items=len(matrix))
             price_model, price_known = fit_prices(data, price)
             scored = np.asarray(np.isfinite(matrix).any(axis=0))
             fees = None if trade_off is None else _fees(price, trade_off)
@@ -159,8 +173,8 @@ class ExpertPool(BaseEstimator):
             cost, quality = member_means(np.full(matrix.shape, np.nan) if price is None else price, learned)
             self.learner_, self.held_out_values_ = choice.name, choice.values
             n_scores = np.isfinite(matrix).sum(axis=0)
-            self.notes_ = score_notes(n_scores, who)
-            self.team_ = PoolRouter(
+            self.notes_ = score_notes(n_scores[np.argsort(by_name)], given)
+            team = PoolRouter(
                 choice.model.with_average_members(scored),
                 who,
                 n_scores,
@@ -180,6 +194,7 @@ class ExpertPool(BaseEstimator):
                     judge=None if self.judge is None else (self.judge.sensitivity, self.judge.specificity),
                 ),
             )
+            self.team_ = of_members(team, np.argsort(by_name))
             return self
 
     def _features(self, X: Any) -> tuple[FloatArray, FeatureRecipe | None, Any]:
@@ -231,12 +246,9 @@ def threads_for(X: Any) -> AbstractContextManager[Any]:
     return nullcontext() if np.size(X) >= MANY_NUMBERS else threadpool_limits(1)
 
 
-def _folds(groups: Any, n_items: int, *, seed: int) -> IntArray:
+def _folds(group: IntArray, *, seed: int) -> IntArray:
     """Return the fold of each item: groups are dealt whole, and as evenly as they come."""
-    if len(groups) != n_items:
-        raise InputError(f"must have {n_items} items like X, got {len(groups)}.", argument="groups")
-    _, group = np.unique(groups, return_inverse=True)
-    n_groups = int(group.max()) + 1 if n_items else 0
+    n_groups = int(group.max(initial=-1)) + 1
     deal = np.random.default_rng(seed).permutation(np.arange(n_groups) % min(N_FOLDS, max(n_groups, 1)))
     return np.asarray(deal[group], dtype=np.int64)
 

@@ -8,9 +8,10 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.registry import Registry
 from defero.estimators.pool.pool_data import PoolData
 from defero.learn.boost import Bins
+from defero.learn.fit_skill import size_for_answers
 from defero.learn.forest import join_forests
 from defero.learn.heads import fit_heads
-from defero.learn.skill import Directions, size_for_answers
+from defero.learn.skill import Directions
 from defero.pools.models import HeadsPart, LinearPart, NeighboursPart, Part, TargetRange, TreesPart
 
 LEVEL_SHRINK = 5.0

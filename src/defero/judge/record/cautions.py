@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import bdtrc, pdtr
 
+from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.labels import MISSING
+from defero.core.order import row_order
 from defero.core.targets import TARGETS
 from defero.core.trial import ASK, PLAIN, Trial
 from defero.core.wording import count_of, list_in_words, money, percent
@@ -314,7 +316,8 @@ def labels_from_answers(trial: Trial, *, rng: np.random.Generator) -> str | None
     If experts err independently given the label, at rates of their own, then in some cases another class gets more
     answers. Hard cases make that more frequent, never less. If it hardly happens, the label was made from the answers.
     """
-    rows = np.flatnonzero(trial.observed.sum(axis=1) >= LEAST_VOTES)
+    order = row_order(None, trial.label_idx, Answers.from_cells(trial.answer_idx, expert_names=trial.expert_names))
+    rows = order[trial.observed[order].sum(axis=1) >= LEAST_VOTES]
     most = max(1, MOST_CELLS // max(1, len(trial.expert_names)))
     rows = rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
     if not len(rows):

@@ -190,7 +190,8 @@ def shared_in(cases: Cases) -> SharedErrorFacts | None:
         return None
     table, most = cases.table, MOST_CELLS // cases.table.n_experts
     if len(table) > most:
-        rows = np.flatnonzero(table.answered > 1)
+        order = table.row_order()
+        rows = order[table.answered[order] > 1]
         table = table.take(np.sort(np.random.default_rng(0).permutation(rows)[:most]))
     together = shared_errors(table.answer_idx, table.label_idx, expert_names=table.expert_names)
     return SharedErrorFacts(_sentences(together), tuple(map(tuple, together.group_names)))
@@ -251,12 +252,14 @@ def answering_in(
     """
     if not learn.n_experts or cases.n_majority:
         return None
-    item_idx, expert_idx, _ = learn.coded.triplets()
+    features = _matrix(learn, cases, team, groups=groups) if text_features is None else text_features
+    order = learn.row_order(groups=groups)  # folds and shuffles are drawn
+    item_idx, expert_idx, _ = learn.coded.take(order).triplets()
     check = check_answering(
         item_idx,
         expert_idx,
-        learn.label_idx,
-        _matrix(learn, cases, team, groups=groups) if text_features is None else text_features,
+        learn.label_idx[order],
+        features[order],
         n_classes=learn.n_classes,
         n_experts=learn.n_experts,
         expert_names=learn.expert_names,

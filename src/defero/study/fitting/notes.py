@@ -99,17 +99,14 @@ def _rare_labels(table: ExpertTable) -> list[str]:
 
 
 def _odd_cells(cases: Cases, team: Team) -> list[str]:
-    """Return a sentence for each column of numbers that a few cells keep from being read as such.
-
-    Where the cases to learn from show all such values, and all are categories, the list of the features names them.
-    """
+    """Return a sentence for each column of numbers that a few cells keep from being read as such."""
     if not isinstance(team.recipe, FeatureRecipe):
         return []
     frame, sentences = cases.table.features, list[str]()
     categories = {one.name: one for one in team.recipe.columns if isinstance(one, CategoricalColumn)}
     for name in (*categories, *team.recipe.dropped):
         odd, read = odd_cells(frame[name]), categories.get(name)
-        if odd is None or (read is not None and not read.other and set(odd.values) <= set(read.levels)):
+        if odd is None:
             continue
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"

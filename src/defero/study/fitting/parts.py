@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError, TableError
-from defero.core.splits import Parts, SplitError, refuse_shared_groups, split_by_time, split_groups, split_rows
+from defero.core.order import row_order
+from defero.core.splits import Parts, SplitError, refuse_shared_groups, split_by_time, split_in_order
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names
 from defero.data.cases import Cases
@@ -56,9 +57,11 @@ def four_parts(
             Argument("time"),
             " cannot be combined: the cases of one group can lie in two periods. Pass one of them.",
         )
+    group_ids = None if groups is None else _names(cases, groups, what="group")
     cutter = _Cutter(
+        place=np.argsort(_order(cases, group_ids)),
         label_idx=cases.table.label_idx,
-        groups=None if groups is None else _names(cases, groups, what="group"),
+        groups=group_ids,
         times=None if time is None else _times(cases, time),
         rng=np.random.default_rng(random_state),
     )
@@ -83,10 +86,19 @@ def four_parts(
     return learn, calibrate, conformalize, test
 
 
+def _order(cases: Cases, groups: NDArray[Any] | None) -> IntArray:
+    """Return the rows in the order of their keys' hashes, where each has a key of its own, or else of all they hold."""
+    keys = cases.frame.get(cases.key)
+    if keys is not None and keys.is_unique:
+        return row_order(keys.astype(str).to_frame(), np.zeros(len(keys), dtype=np.int64))
+    return cases.table.row_order(groups=groups)
+
+
 @dataclass(frozen=True, eq=False)
 class _Cutter:
-    """Cuts any of the rows by the rule that was asked for."""
+    """Cuts any of the rows by the rule that was asked for; `place` (n,) is where each stands in the order of draws."""
 
+    place: IntArray
     label_idx: IntArray
     groups: NDArray[Any] | None
     times: NDArray[Any] | None
@@ -95,12 +107,9 @@ class _Cutter:
     def cut(self, rows: IntArray, fractions: Sequence[float]) -> Parts:
         sizes = tuple(fraction / sum(fractions) for fraction in fractions)
         if self.times is not None:
-            parts = split_by_time(self.times[rows], sizes)
-        elif self.groups is not None:
-            parts = split_groups(self.groups[rows], self.label_idx[rows], sizes, rng=self.rng)
-        else:
-            parts = split_rows(self.label_idx[rows], sizes, rng=self.rng)
-        return tuple(rows[part] for part in parts)
+            return tuple(rows[part] for part in split_by_time(self.times[rows], sizes))
+        order = rows[np.argsort(self.place[rows])]
+        return split_in_order(order, self.label_idx, sizes, rng=self.rng, groups=self.groups)
 
 
 def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, cases: Cases, column: str) -> Parts:

@@ -9,8 +9,9 @@ import pandas as pd
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, Message
+from defero.core.hashing import HashArray
 from defero.data.cases import Cases
-from defero.data.fingerprint import HashArray, row_fingerprints, text_fingerprints
+from defero.data.fingerprint import row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
 from defero.data.tables.wide import plain_name

@@ -12,7 +12,8 @@ import numpy as np
 from defero.core.checks.arrays import IntArray
 from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError, Message, TableError
-from defero.core.splits import split_groups
+from defero.core.order import row_order
+from defero.core.splits import split_in_order
 from defero.core.wording import count_of, join_names
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.text_encoder import Encoder
@@ -393,5 +394,7 @@ def _parts(
         rows = count_of(len(cases), "row") + " with a score" + ("" if len(cases) == 1 else ", all of one group")
         raise TableError(f"{cases.source}: has {rows}: nothing is left for the test; add rows.")
     strata = np.zeros(len(cases), dtype=np.int64)
-    train, test_rows = split_groups(marks, strata, (1 - share, share), rng=np.random.default_rng(seed))
+    scores = cases.scores[:, np.argsort(cases.expert_names)]
+    order = row_order(cases.items, strata, scores=scores, group=None if groups is None else marks)
+    train, test_rows = split_in_order(order, strata, (1 - share, share), rng=np.random.default_rng(seed), groups=marks)
     return train, test_rows

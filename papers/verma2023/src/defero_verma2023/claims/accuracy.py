@@ -69,8 +69,7 @@ def methods_are_comparable(evidence: Evidence, *, where: str, settings: tuple[fl
         f"system accuracy, OvA less {side.name}, points",
         settings,
     )
-    more = _unlike(evidence, other)
-    return above(evidence, claim, high=OVA, low=side, rule=_if_alike(on_average(within(ALIKE)), more), more=more)
+    return _if_alike(evidence, claim, side, on_average(within(ALIKE)))
 
 
 def ova_is_more_accurate(evidence: Evidence, *, where: str, settings: tuple[float, ...], other: str) -> Verdict:
@@ -79,18 +78,14 @@ def ova_is_more_accurate(evidence: Evidence, *, where: str, settings: tuple[floa
     claim = Claim(
         f"OvA is more accurate than {_long(side)}", where, f"system accuracy, OvA less {side.name}, points", settings
     )
-    more = _unlike(evidence, other)
-    return above(evidence, claim, high=OVA, low=side, rule=_if_alike(on_average(ABOVE_ZERO), more), more=more)
+    return _if_alike(evidence, claim, side, on_average(ABOVE_ZERO))
 
 
-def _unlike(evidence: Evidence, other: str) -> str:
-    unlike = unlike_nets(evidence.ours, "ova", other)
-    return f"{unlike} So our runs cannot decide it." if unlike else ""
-
-
-def _if_alike(rule: Rule, unlike: str) -> Rule:
-    """Return a rule under which networks that were not trained alike decide nothing, for or against."""
-    return cannot_decide if unlike else rule
+def _if_alike(evidence: Evidence, claim: Claim, other: Side, rule: Rule) -> Verdict:
+    """Judge OvA and another method by a rule; networks that were not trained alike decide nothing, for or against."""
+    unlike = unlike_nets(evidence.ours, OVA.method, other.method)
+    more = f"{unlike} So our runs cannot decide it." if unlike else ""
+    return above(evidence, claim, high=OVA, low=other, rule=cannot_decide if unlike else rule, more=more)
 
 
 def ova_never_falls_below_one_classifier(evidence: Evidence, *, where: str, settings: tuple[float, ...]) -> Verdict:

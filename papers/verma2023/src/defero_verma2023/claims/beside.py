@@ -1,12 +1,12 @@
 """What the paper's sentences do not say, and what they are often read as: numbers beside the claims, judged alike."""
 
 from defero_verma2023.claims.bounds import ABOVE_ZERO
-from defero_verma2023.claims.calibration import RANDOM_EXPERT
-from defero_verma2023.claims.cells import PERCENT, Block, Cells, cells, change_along, listed, minus, over_seeds
+from defero_verma2023.claims.calibration import RANDOM_EXPERT, rise
+from defero_verma2023.claims.cells import PERCENT, Block, Cells, cells, change_along, listed, minus
 from defero_verma2023.claims.judge import Claim, Evidence, Records, judge
 from defero_verma2023.claims.rules import on_average
-from defero_verma2023.claims.sets import farther, n_oracles, oracles_of
-from defero_verma2023.claims.verdict import Estimate, Verdict
+from defero_verma2023.claims.sets import farther_off, n_oracles
+from defero_verma2023.claims.verdict import Verdict
 
 
 def ova_s_naive_sets_are_closer_as_written(evidence: Evidence, *, settings: tuple[float, ...]) -> Verdict:
@@ -22,17 +22,7 @@ def ova_s_naive_sets_are_closer_as_written(evidence: Evidence, *, settings: tupl
         tuple(setting for setting in settings if n_oracles(setting) < 10),
     )
 
-    def why(grid: Block) -> str:
-        return f"softmax's are farther off by {listed(grid.by_setting)} with {oracles_of(grid)} oracles."
-
-    return judge(
-        evidence,
-        claim,
-        effect=lambda records: farther(records, "softmax", "ova", kind="naive_as_written"),
-        rule=on_average(ABOVE_ZERO),
-        why=why,
-        scale=1.0,
-    )
+    return farther_off(evidence, claim, "softmax", "ova", kind="naive_as_written")
 
 
 def softmax_s_error_rises_more(evidence: Evidence) -> Verdict:
@@ -47,9 +37,6 @@ def softmax_s_error_rises_more(evidence: Evidence) -> Verdict:
     def effect(records: Records) -> Cells:
         return minus(*(cells(records, method, RANDOM_EXPERT) for method in ("softmax", "ova")))
 
-    def estimate(grid: Block) -> Estimate:
-        return over_seeds(change_along(grid), scale=PERCENT, n_settings=len(grid.settings))
-
     def why(grid: Block) -> str:
         return f"Seed by seed: {listed(change_along(grid) * PERCENT, digits=2)} points."
 
@@ -59,6 +46,6 @@ def softmax_s_error_rises_more(evidence: Evidence) -> Verdict:
         effect=effect,
         rule=on_average(ABOVE_ZERO),
         why=why,
-        estimate=estimate,
+        estimate=rise,
         needed=(claim.settings[0], claim.settings[-1]),
     )

@@ -119,15 +119,18 @@ def ova_is_better_on_the_random_expert(evidence: Evidence) -> Verdict:
     return above(evidence, claim, high=high, low=low, rule=in_every_setting(ABOVE_ZERO))
 
 
-def _rise(evidence: Evidence, claim: Claim, *, method: str, rule: Rule) -> Verdict:
-    def estimate(grid: Block) -> Estimate:
-        return over_seeds(change_along(grid), scale=PERCENT, n_settings=len(grid.settings))
+def rise(grid: Block) -> Estimate:
+    """Return by how many points an error rises from the first to the last setting."""
+    return over_seeds(change_along(grid), scale=PERCENT, n_settings=len(grid.settings))
 
+
+def _rise(evidence: Evidence, claim: Claim, *, method: str, rule: Rule) -> Verdict:
     def why(grid: Block) -> str:
         levels, rises = (listed(values * PERCENT, digits=2) for values in (grid.by_setting, change_along(grid)))
+        shares = listed([PERCENT * setting for setting in grid.settings], digits=0)
         by_seed = f" Seed by seed it rises by {rises} points." if len(grid.seeds) > 1 else ""
         return (
-            f"The error is {levels} % where the others are right on {_shares(grid.settings)} % of their classes."
+            f"The error is {levels} % where the others are right on {shares} % of their classes."
             f"{by_seed} The published rise is of one network per point."
         )
 
@@ -137,13 +140,9 @@ def _rise(evidence: Evidence, claim: Claim, *, method: str, rule: Rule) -> Verdi
         effect=lambda records: cells(records, method, RANDOM_EXPERT),
         rule=rule,
         why=why,
-        estimate=estimate,
+        estimate=rise,
         needed=(claim.settings[0], claim.settings[-1]),
     )
-
-
-def _shares(settings: tuple[float, ...]) -> str:
-    return listed([PERCENT * setting for setting in settings], digits=0)
 
 
 def mixture_is_badly_calibrated(evidence: Evidence, *, where: str, settings: tuple[float, ...]) -> Verdict:

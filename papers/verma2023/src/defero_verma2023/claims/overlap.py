@@ -4,7 +4,7 @@ from defero_verma2023.claims.bounds import ABOVE_ZERO
 from defero_verma2023.claims.cells import PERCENT, Block, Cells, cells, listed, minus, over_seeds, pair
 from defero_verma2023.claims.judge import Claim, Evidence, Records, judge
 from defero_verma2023.claims.rules import in_every_setting, on_average
-from defero_verma2023.claims.sets import gain, means_at, smaller
+from defero_verma2023.claims.sets import gain, mean_of_both, means_at, smaller
 from defero_verma2023.claims.verdict import Estimate, Verdict
 from defero_verma2023.methods import TWO_LOSSES
 
@@ -119,12 +119,9 @@ def the_regularized_vote_drops(evidence: Evidence) -> Verdict:
         (0.1, 0.2, 0.4, 0.6),
     )
 
-    def effect(records: Records) -> Cells:
-        by_method = gain("top_expert", "regularized", run="regularized")
-        return pair(lambda one, other: (one + other) / 2, *(by_method(records, method) for method in TWO_LOSSES))
+    by_method = gain("top_expert", "regularized", run="regularized")
 
     def why(grid: Block) -> str:
-        by_method = gain("top_expert", "regularized", run="regularized")
         losses = [
             f"{label} {listed(means_at(by_method(evidence.ours, method), grid) * PERCENT, digits=2)}"
             for method, label in TWO_LOSSES.items()
@@ -135,7 +132,7 @@ def the_regularized_vote_drops(evidence: Evidence) -> Verdict:
             "(docs/explanation/errata.md, section 11)."
         )
 
-    return judge(evidence, claim, effect=effect, rule=on_average(ABOVE_ZERO), why=why)
+    return judge(evidence, claim, effect=mean_of_both(by_method), rule=on_average(ABOVE_ZERO), why=why)
 
 
 def _by_overlap(grid: Block) -> str:

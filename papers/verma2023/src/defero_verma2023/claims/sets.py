@@ -76,17 +76,7 @@ def ova_s_naive_sets_are_closer(evidence: Evidence, *, settings: tuple[float, ..
         tuple(setting for setting in settings if n_oracles(setting) < 10),
     )
 
-    def why(grid: Block) -> str:
-        return f"softmax's are farther off by {listed(grid.by_setting)} with {oracles_of(grid)} oracles."
-
-    return judge(
-        evidence,
-        claim,
-        effect=lambda records: farther(records, "softmax", "ova", kind="naive_as_run"),
-        rule=on_average(ABOVE_ZERO),
-        why=why,
-        scale=1.0,
-    )
+    return farther_off(evidence, claim, "softmax", "ova", kind="naive_as_run")
 
 
 def _distance(records: Records, method: str, *, kind: str) -> Cells:
@@ -95,9 +85,17 @@ def _distance(records: Records, method: str, *, kind: str) -> Cells:
     return {place: abs(size - n_oracles(place[0])) for place, size in sizes.items()}
 
 
-def farther(records: Records, first: str, second: str, *, kind: str) -> Cells:
-    """Return by how much the first method's sets are farther from the number of oracles than the second's."""
-    return minus(_distance(records, first, kind=kind), _distance(records, second, kind=kind))
+def farther_off(evidence: Evidence, claim: Claim, first: str, second: str, *, kind: str, digits: int = 1) -> Verdict:
+    """Judge a claim that the first method's sets are farther from the number of oracles than the second's."""
+
+    def effect(records: Records) -> Cells:
+        return minus(_distance(records, first, kind=kind), _distance(records, second, kind=kind))
+
+    def why(grid: Block) -> str:
+        by_setting = listed(grid.by_setting, digits=digits)
+        return f"{TWO_LOSSES[first]}'s are farther off by {by_setting} with {oracles_of(grid)} oracles."
+
+    return judge(evidence, claim, effect=effect, rule=on_average(ABOVE_ZERO), why=why, scale=1.0)
 
 
 def regularized_sets_find_the_oracles(
@@ -133,17 +131,7 @@ def softmax_s_regularized_sets_are_closer(evidence: Evidence) -> Verdict:
         (1.0, 2.0, 3.0, 4.0),
     )
 
-    def why(grid: Block) -> str:
-        return f"OvA's are farther off by {listed(grid.by_setting, digits=2)} with {oracles_of(grid)} oracles."
-
-    return judge(
-        evidence,
-        claim,
-        effect=lambda records: farther(records, "ova", "softmax", kind="regularized_as_run"),
-        rule=on_average(ABOVE_ZERO),
-        why=why,
-        scale=1.0,
-    )
+    return farther_off(evidence, claim, "ova", "softmax", kind="regularized_as_run", digits=2)
 
 
 def conformal_beats_a_fixed_five(evidence: Evidence) -> Verdict:
@@ -177,13 +165,10 @@ def votes_are_equal_with_three_oracles(evidence: Evidence) -> Verdict:
         (2.0, 3.0, 4.0, 5.0, 7.0, 9.0),
     )
 
-    def effect(records: Records) -> Cells:
-        by_method = gain("regularized", "top5", run="regularized")
-        return pair(lambda one, other: (one + other) / 2, *(by_method(records, method) for method in TWO_LOSSES))
-
     def why(grid: Block) -> str:
         return f"{listed(grid.by_setting * PERCENT, digits=2)} points with {oracles_of(grid)} oracles."
 
+    effect = mean_of_both(gain("regularized", "top5", run="regularized"))
     return judge(evidence, claim, effect=effect, rule=on_average(within(EQUAL)), why=why)
 
 
@@ -200,6 +185,13 @@ def gain(first: str, second: str, *, run: str) -> Callable[[Records, str], Cells
 def smaller(by_method: Callable[[Records, str], Cells]) -> Callable[[Records], Cells]:
     """Return the smaller gain of both losses."""
     return lambda records: pair(min, *(by_method(records, method) for method in TWO_LOSSES))
+
+
+def mean_of_both(by_method: Callable[[Records, str], Cells]) -> Callable[[Records], Cells]:
+    """Return the mean gain of both losses."""
+    return lambda records: pair(
+        lambda one, other: (one + other) / 2, *(by_method(records, method) for method in TWO_LOSSES)
+    )
 
 
 def means_at(cell_values: Cells, grid: Block) -> FloatArray:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from defero_verma2023.figures.curves import Point, points_of, value_of
 from defero_verma2023.figures.figure import PaperFigure
@@ -97,20 +97,13 @@ def _published_row(figure: PaperFigure, records: Sequence[RunRecord], point: Pub
         if one.x == point.x or (math.isnan(one.x) and math.isnan(point.x))
     ]
     ours = points[0] if points else Point(point.x, math.nan, math.nan, 0)
-    scale = 100.0 if point.unit == "percent" else 1.0
-    return Comparison(
-        figure=figure.name,
-        method=point.method,
+    return replace(
+        _our_row(figure, point.method, metric, point.unit, ours),
         run=point.run,
-        metric=metric,
         x=point.x,
-        unit=point.unit,
         published=point.mean,
         published_error=point.standard_error,
-        same_seeds=scale * _same_runs(figure, records, point),
-        ours=scale * ours.mean,
-        error=scale * ours.standard_error,
-        n_seeds=ours.n_seeds,
+        same_seeds=(100.0 if point.unit == "percent" else 1.0) * _same_runs(figure, records, point),
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from defero_verma2023.experiments import Experiment, experiment_by_name
+from defero_verma2023.experiments import EXPERIMENTS, Experiment
 from defero_verma2023.methods import LABELS, OURS, TWO_LOSSES
 
 Line = Literal["solid", "dashed", "dotted"]
@@ -99,7 +99,7 @@ class PaperFigure:
     @property
     def experiment(self) -> Experiment:
         """The experiment whose runs it shows."""
-        return experiment_by_name(self.experiment_name)
+        return EXPERIMENTS[self.experiment_name]
 
     @property
     def series(self) -> tuple[Series, ...]:

@@ -1,10 +1,8 @@
 """Figure 2: two simulations on CIFAR-10, copies of one expert, and three of four experts who improve."""
 
 from defero_verma2023.figures.figure import Panel, PaperFigure, Series, additions, by_method
-from defero_verma2023.figures.set_panels import our_votes
-from defero_verma2023.methods import ONE_CLASSIFIER, OURS
-
-_ALONE = Series(ONE_CLASSIFIER, "system_accuracy", ONE_CLASSIFIER, line="dashed")
+from defero_verma2023.figures.set_panels import ALONE, our_votes
+from defero_verma2023.methods import OURS
 
 
 def _errors() -> tuple[Panel, ...]:
@@ -40,18 +38,18 @@ FIGURES = (
                 y_label="system accuracy, %",
                 series=(
                     *by_method("system_accuracy", published="votes.top_expert.system_accuracy"),
-                    _ALONE,
+                    ALONE,
                 ),
             ),
             Panel(
                 title="added: calibration, other methods",
                 y_label="system accuracy of one decider, %",
-                series=(*additions("system_accuracy"), _ALONE),
+                series=(*additions("system_accuracy"), ALONE),
             ),
             Panel(
                 title="added: the mixture, on an axis of its own",
                 y_label="system accuracy of the mixture, %",
-                series=(Series("moe", "system_accuracy", "mixture of experts"), _ALONE),
+                series=(Series("moe", "system_accuracy", "mixture of experts"), ALONE),
             ),
             our_votes(),
         ),

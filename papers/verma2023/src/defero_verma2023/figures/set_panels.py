@@ -1,9 +1,11 @@
 """Panels that Figure 3 and the overlap figure share: sizes of conformal sets, and votes of their members."""
 
+from dataclasses import replace
+
 from defero_verma2023.figures.figure import Line, Panel, Series
 from defero_verma2023.methods import ONE_CLASSIFIER, TWO_LOSSES
 
-_ALONE = Series(ONE_CLASSIFIER, "system_accuracy", ONE_CLASSIFIER, line="dashed")
+ALONE = Series(ONE_CLASSIFIER, "system_accuracy", ONE_CLASSIFIER, line="dashed")
 _ALPHA = (10.0, "alpha: at most 10 %, as promised")
 _MARKERS: dict[Line, str] = {"solid": "", "dashed": "^", "dotted": "D"}
 _STATISTICS: tuple[tuple[str, Line], ...] = (("naive", "solid"), ("regularized", "dashed"))
@@ -14,17 +16,26 @@ _TARGETS: tuple[tuple[str, str, Line], ...] = (
 )
 
 
+def _of_both(*lines: Series) -> tuple[Series, ...]:
+    """Return lines that name no method, for each of the paper's two losses."""
+    return tuple(
+        replace(one, method=method, label=f"{label}, {one.label}", marker=_MARKERS[one.line])
+        for method, label in TWO_LOSSES.items()
+        for one in lines
+    )
+
+
+def _published(metric: str, label: str, line: Line, *, run: str) -> Series:
+    """Return a line that the paper draws as well, without a method."""
+    return Series("", metric, label, line=line, published=metric, run=run)
+
+
 def paper_sizes(*, diagonal: bool) -> Panel:
     """Return the paper's panel: the two statistics, as the authors ran them."""
     return Panel(
         title="the paper: its two statistics, as run",
         y_label="experts in the set",
-        series=tuple(
-            Series(method, metric, f"{label}, {kind}", line=line, marker=_MARKERS[line], published=metric, run=kind)
-            for method, label in TWO_LOSSES.items()
-            for kind, line in _STATISTICS
-            for metric in (f"sets.{kind}_as_run.size",)
-        ),
+        series=_of_both(*(_published(f"sets.{kind}_as_run.size", kind, line, run=kind) for kind, line in _STATISTICS)),
         unit="experts",
         diagonal=diagonal,
     )
@@ -35,11 +46,7 @@ def our_sizes(*, diagonal: bool) -> Panel:
     return Panel(
         title="added: three promises, exact thresholds",
         y_label="experts in the set",
-        series=tuple(
-            Series(method, f"sets.{target}.size", f"{label}, {name}", line=line, marker=_MARKERS[line])
-            for method, label in TWO_LOSSES.items()
-            for target, name, line in _TARGETS
-        ),
+        series=_of_both(*(Series("", f"sets.{target}.size", name, line) for target, name, line in _TARGETS)),
         unit="experts",
         diagonal=diagonal,
     )
@@ -50,11 +57,7 @@ def paper_left_out() -> Panel:
     return Panel(
         title="the paper's sets, as run: right experts left out",
         y_label="right experts left out, %",
-        series=tuple(
-            Series(method, f"sets.{kind}_as_run.missed_share", f"{label}, {kind}", line=line, marker=_MARKERS[line])
-            for method, label in TWO_LOSSES.items()
-            for kind, line in _STATISTICS
-        ),
+        series=_of_both(*(Series("", f"sets.{kind}_as_run.missed_share", kind, line) for kind, line in _STATISTICS)),
         reference=_ALPHA,
     )
 
@@ -64,11 +67,8 @@ def our_left_out() -> Panel:
     return Panel(
         title="added: right experts that exact sets leave out",
         y_label="right experts left out, %",
-        series=tuple(
-            Series(method, f"sets.{target}.missed_share", f"{label}, {name}", line=line, marker=_MARKERS[line])
-            for method, label in TWO_LOSSES.items()
-            for target, name, line in _TARGETS
-            if target != "any_correct"
+        series=_of_both(
+            *(Series("", f"sets.{target}.missed_share", name, line) for target, name, line in _TARGETS[:2])
         ),
         reference=_ALPHA,
     )
@@ -77,38 +77,24 @@ def our_left_out() -> Panel:
 def paper_votes(kind: str, *, title: str) -> Panel:
     """Return the accuracy of the vote on one kind of sets, beside five experts and one, from the authors' same run."""
     conformal = "votes.naive_as_run.system_accuracy" if kind == "naive" else "votes.regularized.system_accuracy"
-    votes: tuple[tuple[str, str, Line], ...] = (
-        (conformal, f"{kind} set", "solid"),
-        ("votes.top5.system_accuracy", "top five", "dashed"),
-        ("votes.top_expert.system_accuracy", "top expert", "dotted"),
-    )
     return Panel(
         title=title,
         y_label="system accuracy, %",
-        series=tuple(
-            Series(method, metric, f"{label}, {who}", line=line, marker=_MARKERS[line], published=metric, run=kind)
-            for method, label in TWO_LOSSES.items()
-            for metric, who, line in votes
+        series=_of_both(
+            _published(conformal, f"{kind} set", "solid", run=kind),
+            _published("votes.top5.system_accuracy", "top five", "dashed", run=kind),
+            _published("votes.top_expert.system_accuracy", "top expert", "dotted", run=kind),
         ),
     )
 
 
 def our_votes() -> Panel:
     """Return the accuracy of our sets under two votes, on an axis of its own: they differ by little."""
-    votes: tuple[tuple[str, str, Line], ...] = (
-        ("any_correct_majority", "any-correct, majority", "dotted"),
-        ("any_correct_bayes", "any-correct, Bayes", "dashed"),
-        ("missed_share_bayes", "missed-share, Bayes", "solid"),
+    votes = _of_both(
+        Series("", "votes.any_correct_majority.system_accuracy", "any-correct, majority", "dotted"),
+        Series("", "votes.any_correct_bayes.system_accuracy", "any-correct, Bayes", "dashed"),
+        Series("", "votes.missed_share_bayes.system_accuracy", "missed-share, Bayes", "solid"),
     )
     return Panel(
-        title="added: exact sets, and the Bayes vote",
-        y_label="system accuracy of panels, %",
-        series=(
-            *(
-                Series(method, f"votes.{vote}.system_accuracy", f"{label}, {who}", line=line, marker=_MARKERS[line])
-                for method, label in TWO_LOSSES.items()
-                for vote, who, line in votes
-            ),
-            _ALONE,
-        ),
+        title="added: exact sets, and the Bayes vote", y_label="system accuracy of panels, %", series=(*votes, ALONE)
     )

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from defero import InputError
 from defero.decide.panels import ExpertSetPredictor
-from defero.decide.votes import bayes_vote, log_odds_weights, majority_vote, vote_discount
+from defero.decide.votes import bayes_vote, log_odds_weights, majority_vote
 from defero_verma2023.arrays import BoolArray, FloatArray, IntArray
 from defero_verma2023.measures.conformal_as_run import (
     Float32Array,
@@ -24,6 +25,7 @@ from defero_verma2023.measures.conformal_as_run import (
 from defero_verma2023.measures.paper_sets import NaiveExpertSets, RegularizedExpertSets
 from defero_verma2023.measures.set_quality import SetQuality, mean_quality, no_quality, set_quality
 from defero_verma2023.measures.team_outputs import TeamOutputs
+from defero_verma2023.measures.vote_discount import vote_discount
 from defero_verma2023.measures.who_decides import who_decides
 
 CALIBRATION_SHARE = 0.8
@@ -165,10 +167,8 @@ def _masks_as_run(scored: _Scored, fit_rows: IntArray, rows: IntArray, *, alpha:
     """Return the authors' sets, without those for which their code would have stopped."""
     past, correct, fresh = scored.as_run[fit_rows], scored.outputs.expert_correct[fit_rows], scored.as_run[rows]
     masks = {"naive_as_run": fit_naive(past, correct, alpha=alpha).predict(fresh)}
-    try:
+    with suppress(InputError):
         masks["regularized_as_run"] = fit_regularized(past, correct, alpha=alpha).predict(fresh)
-    except InputError:
-        return masks
     return masks
 
 

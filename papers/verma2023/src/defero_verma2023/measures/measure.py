@@ -3,8 +3,9 @@
 import math
 from typing import Any
 
-from defero.calibration import Calibrator
 from defero.judge import expected_calibration_error
+from defero_verma2023.arrays import BoolArray, FloatArray
+from defero_verma2023.calibration.calibrator import Calibrator
 from defero_verma2023.measures.conformal_figures import conformal_figures
 from defero_verma2023.measures.team_outputs import TeamOutputs
 from defero_verma2023.measures.who_decides import most_likely_right, team_correct, who_decides
@@ -42,7 +43,7 @@ def measure(
     >>> found["system_accuracy"], found["class_accuracy"], found["coverage"]
     (0.0, 1.0, 0.0)
     """
-    figures = {**_as_trained(test), **expert_figures(test)}
+    figures = {**_as_trained(test), **expert_figures(test.scores.expert_proba, test.expert_correct)}
     if test.link == "moe":
         return figures
     if calibration is not None:
@@ -52,15 +53,15 @@ def measure(
     return figures
 
 
-def expert_figures(test: TeamOutputs) -> dict[str, Any]:
-    """Return how good each expert is, and how well the network knows it."""
-    accuracy = test.expert_correct.mean(axis=0)
-    errors = expected_calibration_error(test.scores.expert_proba, test.expert_correct, average=None)
+def expert_figures(expert_proba: FloatArray, expert_correct: BoolArray) -> dict[str, Any]:
+    """Return how good each expert is, and how well the network knows it, from P(right) and who was, (n, J) each."""
+    accuracy = expert_correct.mean(axis=0)
+    errors = expected_calibration_error(expert_proba, expert_correct, average=None)
     return {
-        "ece": float(errors.mean()) if test.n_experts else math.nan,
+        "ece": float(errors.mean()) if len(accuracy) else math.nan,
         "ece_by_expert": errors.tolist(),
         "expert_accuracy": accuracy.tolist(),
-        "best_expert": float(accuracy.max(initial=0.0)) if test.n_experts else math.nan,
+        "best_expert": float(accuracy.max(initial=0.0)) if len(accuracy) else math.nan,
     }
 
 
@@ -74,9 +75,7 @@ def _as_trained(test: TeamOutputs) -> dict[str, Any]:
 
 
 def _after_calibration(test: TeamOutputs, calibration: TeamOutputs) -> dict[str, Any]:
-    answered = calibration.answers >= 0
-    calibrator = Calibrator.fit(calibration.scores, calibration.labels, calibration.expert_correct, answered)
-    scores = calibrator.apply(test.scores)
+    scores = Calibrator.fit(calibration.scores, calibration.labels, calibration.expert_correct).apply(test.scores)
     expert = most_likely_right(scores)
     return {
         "calibrated.system_accuracy": float(team_correct(test, expert).mean()),

@@ -5,14 +5,15 @@ DEFERO_DATA=... python -m defero_verma2023.page.conformal > papers/verma2023/con
 
 import platform
 import sys
-import textwrap
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
+from defero_verma2023.claims.cells import listed
 from defero_verma2023.page.conformal_table import ConformalRow, conformal_row
+from defero_verma2023.page.markdown import bullets, table
 from defero_verma2023.stored.outputs import RunEntry, list_runs, outputs_folder, read_run
 
 EXPERIMENTS = {
@@ -114,12 +115,11 @@ def conformal_entries(folder: Path) -> tuple[RunEntry, ...]:
 
 def conformal_page(rows: Sequence[ConformalRow], *, alpha: float, n_splits: int, seed: int) -> str:
     """Return the page's text for rows that were made with these options."""
-    table = [_HEADER, ("---",) * len(_HEADER), *(_cells(row) for row in rows)]
     return _PAGE.format(
         run_seed=SEED_OF_RUNS,
         n_splits=n_splits,
-        findings="\n".join(_bullet(finding) for finding in _findings(rows)),
-        table="\n".join(f"| {' | '.join(cells)} |" for cells in table),
+        findings=bullets(_findings(rows)),
+        table=table(_HEADER, map(_cells, rows)),
         seed=seed,
         alpha=alpha,
         defero=version("defero"),
@@ -165,9 +165,9 @@ def _findings(rows: Sequence[ConformalRow]) -> list[str]:
     return [
         f"Regularized, as run: the missed share is above 0.12 in {sum(one > 0.12 for one in as_run)} of {len(rows)} "
         f"runs and reaches {max(as_run):.2f}. With one to five oracles with noise (one-vs-all) it is "
-        f"{_list([row.regularized_as_run.missed_share for row in noisy])}, with sets of "
-        f"{_list([row.regularized_as_run.size for row in noisy])} experts. Sets that keep the promise on the same "
-        f"scores hold {_list([row.missed_share.size for row in noisy])}.",
+        f"{listed([row.regularized_as_run.missed_share for row in noisy], digits=2)}, with sets of "
+        f"{listed([row.regularized_as_run.size for row in noisy], digits=2)} experts. Sets that keep the promise on "
+        f"the same scores hold {listed([row.missed_share.size for row in noisy], digits=2)}.",
         f"`missed-share` realises {_span([row.missed_share.missed_share for row in ample])} in the {len(ample)} runs "
         f"with at least {ENOUGH:,} items, and {_span([row.missed_share.missed_share for row in rows])} in all.",
         f"Regularized, as written: the missed share is "
@@ -185,16 +185,8 @@ def _findings(rows: Sequence[ConformalRow]) -> list[str]:
     ]
 
 
-def _bullet(text: str) -> str:
-    return textwrap.fill(f"- {text}", width=120, subsequent_indent="  ", break_on_hyphens=False)
-
-
 def _is(row: ConformalRow, experiment: str) -> bool:
     return row.entry.experiment == experiment and row.entry.method == "ova"
-
-
-def _list(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.2f}" for value in values)
 
 
 def _span(values: Sequence[float]) -> str:

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from defero import InputError
-from defero.judge import expected_calibration_error
 from defero_verma2023.experiments import Experiment
-from defero_verma2023.measures.measure import measure
+from defero_verma2023.measures.measure import expert_figures, measure
 from defero_verma2023.runs.record import RunRecord
 from defero_verma2023.stored.outputs import RunEntry, list_runs, read_run
 
@@ -69,13 +68,5 @@ def weight_figures(weights: np.ndarray, answers: np.ndarray, labels: np.ndarray)
     >>> found["coverage"], found["ece"]
     (0.0, 0.25)
     """
-    correct = answers == labels[:, None]
-    errors = expected_calibration_error(np.minimum(weights[:, :-1], 1.0), correct, average=None)
-    accuracy = correct.mean(axis=0)
-    return {
-        "coverage": float(np.mean(weights.argmax(axis=1) == answers.shape[1])),
-        "ece": float(errors.mean()),
-        "ece_by_expert": errors.tolist(),
-        "expert_accuracy": accuracy.tolist(),
-        "best_expert": float(accuracy.max()),
-    }
+    of_experts = expert_figures(np.minimum(weights[:, :-1], 1.0), answers == labels[:, None])
+    return {"coverage": float(np.mean(weights.argmax(axis=1) == answers.shape[1])), **of_experts}

@@ -6,6 +6,7 @@ what it says.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from defero.training import LoopSettings
 from defero_verma2023.methods import FROZEN, ONE_CLASSIFIER, TUNED, TWO_LOSSES, root_of
@@ -37,6 +38,7 @@ N_QUICK = 4_000
 def trainer(*, quick: bool) -> Trainer:
     """Return how CIFAR-10's teams are trained; quick: a small network on a subset, for a laptop without a GPU."""
     net, limit = (QUICK_NET, N_QUICK) if quick else (NET, None)
+    settings, tuning = (QUICK_SETTINGS, QUICK_TUNING) if quick else (SETTINGS, TUNING)
     return Trainer(
         nets={
             net: (*TWO_LOSSES, ONE_CLASSIFIER),
@@ -44,16 +46,8 @@ def trainer(*, quick: bool) -> Trainer:
             net + FROZEN: ("two-stage",),
         },
         load=lambda seed, protocol: shared_parts(limit, halve=quick),
-        train=_train_quick if quick else _train,
+        train=partial(_trained, settings=settings, tuning=tuning),
     )
-
-
-def _train(parts: Cifar10Parts, task: Task) -> TrainedTeam:
-    return _trained(parts, task, settings=SETTINGS, tuning=TUNING)
-
-
-def _train_quick(parts: Cifar10Parts, task: Task) -> TrainedTeam:
-    return _trained(parts, task, settings=QUICK_SETTINGS, tuning=QUICK_TUNING)
 
 
 def _trained(parts: Cifar10Parts, task: Task, *, settings: LoopSettings, tuning: LoopSettings) -> TrainedTeam:

@@ -1,7 +1,7 @@
 """Teams on frozen features: what one classifier's trunk sees of the pictures that it was not trained on."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,8 +62,8 @@ def train_frozen_team(
         pieces.append(
             learner.scores(inputs[learned], labels[learned], answers["validation"][rest], inputs[known[fold]])
         )
-    order = np.argsort(np.concatenate(folds))
-    validation = outputs_from_scores(_joined(pieces, order), answers["validation"], labels[known], loss=loss)
+    scores = Scores.concatenated(pieces).take(np.argsort(np.concatenate(folds)))
+    validation = outputs_from_scores(scores, answers["validation"], labels[known], loss=loss)
     facts = {"n_train": len(known), "folds": N_FOLDS, "ridge": ridge, "n_features": inputs.shape[1]}
     return TrainedTeam(validation, test, time.monotonic() - started, facts)
 
@@ -79,7 +79,7 @@ class _Learner:
         """Learn from some pictures and score others; every class has its column."""
         team: DeferralClassifier | TwoStageDeferral
         if self.method == "two-stage":
-            team = TwoStageDeferral(_logistic(self.ridge), _logistic(self.ridge))
+            team = TwoStageDeferral(logistic(self.ridge), logistic(self.ridge))
         else:
             team = DeferralClassifier(
                 "linear", loss=self.method, recipe=Recipe(weight_decay=self.ridge / len(labels)), random_state=self.seed
@@ -87,9 +87,7 @@ class _Learner:
         team.fit(inputs, labels, experts=_right_or_not(answers, labels))
         team_scores: Scores = team.team_.scores(new)
         proba = _all_classes(team_scores.class_proba, team.classes_, self.n_classes)
-        return Scores(
-            proba, team_scores.expert_proba, team_scores.model_proba, team_scores.expert_raw, team_scores.link
-        )
+        return replace(team_scores, class_proba=proba)
 
 
 def _best_ridge(inputs: FloatArray, labels: IntArray, correct: BoolArray, folds: Parts) -> float:
@@ -111,12 +109,13 @@ def _surprise(known: FloatArray, new: FloatArray, ridge: float, learned: IntArra
     """Return the log loss on new rows of a model of the known ones, summed."""
     if len(np.unique(learned)) == 1:
         return 0.0
-    model = _logistic(ridge).fit(known, learned)
+    model = logistic(ridge).fit(known, learned)
     proba = _all_classes(model.predict_proba(new), model.classes_, int(max(learned.max(), truth.max())) + 1)
     return -float(np.log(proba[np.arange(len(truth)), truth]).sum())
 
 
-def _logistic(ridge: float) -> Pipeline:
+def logistic(ridge: float) -> Pipeline:
+    """Return logistic regression on standardised features, not fitted."""
     return make_pipeline(StandardScaler(), LogisticRegression(C=1 / ridge, max_iter=1_000))
 
 
@@ -132,13 +131,3 @@ def _right_or_not(answers: IntArray, labels: IntArray) -> IntArray:
     classes, place = np.unique(labels, return_inverse=True)
     wrong = classes[(place + 1) % len(classes)]
     return np.where(answers == labels[:, None], labels[:, None], wrong[:, None])
-
-
-def _joined(pieces: list[Scores], order: IntArray) -> Scores:
-    return Scores(
-        class_proba=np.concatenate([piece.class_proba for piece in pieces])[order],
-        expert_proba=np.concatenate([piece.expert_proba for piece in pieces])[order],
-        model_proba=np.concatenate([piece.model_proba for piece in pieces])[order],
-        expert_raw=np.concatenate([piece.expert_raw for piece in pieces])[order],
-        link=pieces[0].link,
-    )

@@ -94,17 +94,18 @@ def _parts(seed: int, protocol: Variant, limit: int | None) -> TweetParts:
 
 
 def _train_on_words(data: TweetParts, answers: IntArray, method: str, *, seed: int) -> TrainedTeam:
-    # Only now: the estimators load scikit-learn and skops, which a machine that trains a text-cnn need not have.
+    # Only now: the estimators load scikit-learn, which a machine that trains a text-cnn need not have.
     from defero import DeferralClassifier, TwoStageDeferral
+    from defero_verma2023.training.frozen_team import logistic
 
     features, train = data.word_scores, data.rows["train"]
     started = time.monotonic()
     team: DeferralClassifier | TwoStageDeferral
     if method == "two-stage":
-        team, facts = TwoStageDeferral(heads="separate"), "TwoStageDeferral(heads='separate')"
+        team, facts = TwoStageDeferral(logistic(1.0), logistic(1.0)), "TwoStageDeferral of logistic regressions"
     else:
-        team = DeferralClassifier("mlp", loss=LOSSES[method], heads="separate", random_state=seed)
-        facts = f"DeferralClassifier('mlp', loss={LOSSES[method]!r}, heads='separate')"
+        team = DeferralClassifier("mlp", loss=LOSSES[method], random_state=seed)
+        facts = f"DeferralClassifier('mlp', loss={LOSSES[method]!r})"
     team.fit(features[train], data.labels[train], experts=answers[train] if answers.shape[1] else None)
     seconds = time.monotonic() - started
 

@@ -113,39 +113,32 @@ def train_picture_team(
     if method not in known:
         raise InputError(f"must be one of {', '.join(known)} with the net {net}, got {method!r}.", argument="method")
     check_pool(method, pool)
-    options: dict[str, Any] = {"seed": seed, "settings": settings, "augmentation": augmentation}
+    recipe = PictureRecipe(net.removesuffix(FROZEN), settings, augmentation)
     if pool is None:
-        return _one_classifier(parts, net=net, **options)
+        return _one_classifier(parts, recipe, seed=seed)
     if net.endswith(FROZEN):
         # Only now: it loads scikit-learn, which a machine that trains nets need not have.
         from defero_verma2023.training.frozen_team import train_frozen_team
 
-        classifier = _classifier(parts, net=net.removesuffix(FROZEN), **options)
+        classifier = _classifier(parts, recipe, seed=seed)
         trunk = FrozenTrunk(classifier["features"].astype(np.float64), classifier["class_logits"].astype(np.float64))
         return train_frozen_team(parts, trunk, pool, method, seed=seed)
-    module, fit, feed = _fitted(parts, pool, LOSSES[method], net=net, **options)
+    module, fit, feed = _fitted(parts, recipe, pool, LOSSES[method], seed=seed)
     look = _Look(module, feed, parts)
     validation, test = (look.outputs(part, pool, LOSSES[method], seed=seed) for part in ("validation", "test"))
-    return TrainedTeam(validation, test, fit.seconds, _facts(parts, settings, augmentation, fit.first_step_seconds))
+    return TrainedTeam(validation, test, fit.seconds, _facts(parts, recipe, fit.first_step_seconds))
 
 
 def _fitted(
-    parts: PictureParts,
-    pool: ExpertPool | None,
-    loss: str,
-    *,
-    seed: int,
-    net: str,
-    settings: LoopSettings,
-    augmentation: Augmentation,
+    parts: PictureParts, recipe: PictureRecipe, pool: ExpertPool | None, loss: str, *, seed: int
 ) -> tuple[DeferralNet, DeepFit, DeviceFeed]:
     feed = DeviceFeed(
         *parts.picture_rows(parts.rows["train"]),
         _redrawn(parts, pool, seed=seed),
         seed=seed,
-        augmentation=augmentation,
+        augmentation=recipe.augmentation,
         # As the learned weights expect pictures.
-        normalise=(torch.full((3,), 127.0), torch.full((3,), 128.0)) if net == NAME else None,
+        normalise=(torch.full((3,), 127.0), torch.full((3,), 128.0)) if recipe.net == NAME else None,
     )
     example, generator = torch.zeros(2, 3, *parts.pictures.shape[1:3]), torch.Generator().manual_seed(seed)
     heads: dict[str, Any] = {
@@ -154,14 +147,14 @@ def _fitted(
         "model_column": loss == "moe",
         "generator": generator,
     }
-    if net == NAME:
+    if recipe.net == NAME:
         module = DeferralNet.build(learned_trunk(generator=generator), example, **heads)
     else:
-        module = net_by_name(net, example, **heads)
+        module = net_by_name(recipe.net, example, **heads)
     for layer in module.modules():
         if isinstance(layer, nn.BatchNorm2d):
             layer.momentum = 0.1  # ImageNet's statistics must be forgotten within a few hundred steps
-    fit = fit_deep(module, DeferralLoss(loss), feed, settings=settings, seed=seed)
+    fit = fit_deep(module, DeferralLoss(loss), feed, settings=recipe.settings, seed=seed)
     return module, fit, feed
 
 
@@ -203,32 +196,28 @@ class _Look:
         return DeviceFeed(*self.parts.picture_rows(rows), nothing, seed=0, normalise=self.train.normalise)
 
 
-def _one_classifier(parts: PictureParts, *, net: str, **options: Any) -> TrainedTeam:
+def _one_classifier(parts: PictureParts, recipe: PictureRecipe, *, seed: int) -> TrainedTeam:
     """Return the classifier that the stock has, or train it; it is kept there for those that build on it."""
-    classifier = _classifier(parts, net=net, **options)
+    classifier = _classifier(parts, recipe, seed=seed)
     logits = classifier["class_logits"].astype(np.float64)
     validation, test = (
         TeamOutputs(
             "softmax",
             logits[rows],
             np.empty((len(rows), 0)),
-            parts.held_out_answers(None, part, seed=options["seed"]),
+            parts.held_out_answers(None, part, seed=seed),
             labels,
         )
         for part in ("validation", "test")
         for rows, labels in [(parts.rows[part], parts.labels[parts.rows[part]])]
     )
-    facts = _facts(parts, options["settings"], options["augmentation"], float(classifier["first_step_seconds"]))
+    facts = _facts(parts, recipe, float(classifier["first_step_seconds"]))
     return TrainedTeam(validation, test, float(classifier["seconds"]), facts, json.loads(str(classifier["made"])))
 
 
-def _classifier(
-    parts: PictureParts, *, seed: int, net: str, settings: LoopSettings, augmentation: Augmentation
-) -> Arrays:
+def _classifier(parts: PictureParts, recipe: PictureRecipe, *, seed: int) -> Arrays:
     def make() -> Arrays:
-        module, fit, feed = _fitted(
-            parts, None, "softmax", seed=seed, net=net, settings=settings, augmentation=augmentation
-        )
+        module, fit, feed = _fitted(parts, recipe, None, "softmax", seed=seed)
         features, logits = _Look(module, feed, parts).features_and_logits()
         return {
             "features": principal_directions(features, parts.rows["train"], N_DIRECTIONS).astype(np.float32),
@@ -238,8 +227,8 @@ def _classifier(
             "made": np.array(json.dumps(made_here())),
         }
 
-    facts = _facts(parts, settings, augmentation, 0.0) | {
-        "net": net,
+    facts = _facts(parts, recipe, 0.0) | {
+        "net": recipe.net,
         "split": parts.seed,
         "n": len(parts.labels),
         "directions": N_DIRECTIONS,
@@ -247,9 +236,9 @@ def _classifier(
     return parts.stock.take(f"{parts.name}-classifier-{seed}", facts, make)
 
 
-def _facts(parts: PictureParts, settings: LoopSettings, augmentation: Augmentation, first: float) -> dict[str, Any]:
-    return asdict(settings) | {
-        "augmentation": asdict(augmentation),
+def _facts(parts: PictureParts, recipe: PictureRecipe, first: float) -> dict[str, Any]:
+    return asdict(recipe.settings) | {
+        "augmentation": asdict(recipe.augmentation),
         "picture_size": list(parts.pictures.shape[1:3]),
         "n_train": len(parts.rows["train"]),
         "first_step_seconds": first,
