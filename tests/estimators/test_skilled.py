@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from defero.core.splits import sample_rows
 from defero.estimators.skilled import fold_of_items, learn_table, n_folds, out_of_fold, with_population, with_skill
-from defero.learn.skill import with_class
-from defero.scorers.two_stage import TwoStageScorer
+from defero.learn.skill import Directions, with_class
+from defero.learn.two_stage import TwoStageScorer
 
 X, Y, M = crowd()
 LESSON = lesson_of(X, Y, M)
@@ -199,7 +199,7 @@ def test_a_population_of_many_answers_is_learned_from_some():
 
 def test_skill_reads_the_class_and_what_models_that_did_not_see_the_item_believe():
     prior = skilled(LESSON).scorer.skill.heads.prior
-    np.testing.assert_allclose(prior.centre, with_class(X, PROBA, Y).mean(axis=0))
+    np.testing.assert_allclose(prior.centre, with_class(Directions.fit(X).of(X), PROBA, Y).mean(axis=0))
 
 
 def test_a_table_is_learned_at_once_and_a_sample_is_said(monkeypatch):

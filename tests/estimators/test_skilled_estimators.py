@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from defero import DeferralClassifier, InputError, Team, TwoStageDeferral
 from defero.learn.scorer import SkillScorer
-from defero.learn.skill import with_class
+from defero.learn.skill import Directions, with_class
 
 X, Y, M = crowd()
 FRESH = crowd(60, seed=1)[0]
@@ -131,15 +131,15 @@ def test_a_frozen_classifier_is_looked_at_as_it_is():
     team = TwoStageDeferral(FrozenEstimator(known)).fit(X, Y, experts=M)
     assert team.classes_.tolist() == [0, 1, 2]
     assert np.array_equal(team.predict_proba(FRESH), known.predict_proba(FRESH))
-    seen = with_class(X, known.predict_proba(X), Y)
-    np.testing.assert_allclose(team.team_.scorer.skill.heads.prior.centre, seen.mean(axis=0))
+    seen = with_class(Directions.fit(X).of(X), known.predict_proba(X), Y)
+    np.testing.assert_allclose(team.team_.scorer.skill.heads.prior.centre, seen.mean(axis=0), atol=1e-9)
 
 
 def test_what_a_tree_says_of_its_own_rows_is_not_looked_at():
     """It is certain of these; across folds it is not, and nobody is taken to be right wherever it is sure."""
     team = TwoStageDeferral(DecisionTreeClassifier(random_state=0)).fit(X, Y, experts=M)
     assert (team.predict(X) == Y).all()
-    in_sample = with_class(X, team.predict_proba(X), Y)
+    in_sample = with_class(Directions.fit(X).of(X), team.predict_proba(X), Y)
     assert not np.allclose(team.team_.scorer.skill.heads.prior.centre, in_sample.mean(axis=0))
 
 

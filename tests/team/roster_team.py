@@ -4,9 +4,10 @@ import numpy as np
 
 from defero import Team
 from defero.core.scores import sigmoid
+from defero.learn.fit_skill import SkillAnswers
 from defero.learn.heads import Heads
 from defero.learn.scorer import SkillScorer
-from defero.learn.skill import Directions, Skill, SkillAnswers
+from defero.learn.skill import Directions, Skill
 from defero.scorers.network import NetworkScorer
 
 N, D = 400, 3
@@ -41,7 +42,7 @@ def answers_of(class_proba):
     item, expert = np.divmod(np.arange(4 * N), 4)
     label_idx = (y == CLASSES[1]).astype(np.int64)
     right = (said == y[:, None])[item, expert]
-    return SkillAnswers(X, class_proba, label_idx, item, expert, right, np.ones(4 * N), 4)
+    return SkillAnswers(Directions.fit(X).of(X), class_proba, label_idx, item, expert, right, np.ones(4 * N), 4)
 
 
 def shrunk_scorer():

@@ -119,8 +119,6 @@ def test_a_fitted_table_keeps_its_trees_and_its_law(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.uniform(-1, 1, 700), "b": rng.uniform(-1, 1, 700)})
     frame["site"] = rng.choice([*"xyz"], 700)
-        {"a": rng.uniform(-1, 1, 700), "b": rng.uniform(-1, 1, 700), "site": rng.choice([*"xyz"], 700)}
-    )
     label = rng.integers(2, size=700)
     knows = (frame["a"] * frame["b"] > 0).to_numpy()[:, None] ^ [True, False]
     said = np.where(rng.random((700, 2)) < np.where(knows, 0.95, 0.5), label[:, None], 1 - label[:, None])
