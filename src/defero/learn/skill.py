@@ -28,7 +28,7 @@ MOST_CLASSES = 32
 """With more classes nobody has a skill of their own in each: how likely the model finds the class is all that tells."""
 DIRECTIONS = 12
 """Up to this many features are read one by one; of more, so many main directions."""
-MOST_PRODUCTS = 36
+MOST_PRODUCTS = 24
 """With more columns than this the features are not read by class: they would cost more than they tell."""
 _MOST_ROWS = 5_000
 
