@@ -227,7 +227,7 @@ def fit_surrogate(data: TrainingData, *, net: SmallNet, loss: str, options: Netw
     surrogate = DeferralLoss(ADVISED_LOSS if loss == "auto" else loss)
     if net != "auto":
         return train_network(data, surrogate, options, net=net, seed=seed)
-    class_loss = surrogate if surrogate.shrinkable else DeferralLoss(ADVISED_LOSS)
+    class_loss = surrogate if surrogate.separable else DeferralLoss(ADVISED_LOSS)
     choice = choose_network(enough_items(data.without_experts()), class_loss, options, net=net, seed=seed)
     if surrogate.link != "decoupled" or choice.net == "mlp":
         # The experts' outputs depend on the class logits, so these must not be rescaled.
