@@ -110,7 +110,7 @@ class ExpertMap:
 
     Attributes
     ----------
-    link : "logit", "log" or "weight"
+    link : "logit" or "log"
         Of the raw scores.
     line : (2,)
         a and b of logit P = a + b logit p + u_j.
@@ -249,6 +249,8 @@ class Calibrator:
             "none" changes nothing.
         """
         one_of("method", method, get_args(Method))
+        if scores.link == "weight":
+            raise InputError("a mixture of experts' weights are no probabilities and cannot be calibrated.")
         shape = scores.expert_raw.shape
         labels = index_numbers("label_idx", label_idx, below=scores.n_classes, n_items=len(scores))
         right = true_or_false("correct", correct, shape=shape)

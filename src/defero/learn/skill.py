@@ -248,9 +248,10 @@ def with_class(inputs: FloatArray, class_proba: FloatArray, label_idx: IntArray)
     is_class = (label_idx[:, None] == class_columns(n_classes)).astype(np.float64)
     believed = logit(class_proba[np.arange(len(label_idx)), label_idx])
     columns = [inputs, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)]
-    if n_products(inputs.shape[1], n_classes):
+    by_class = n_products(inputs.shape[1], n_classes)
+    if by_class:
         sign = 2.0 * is_class - 1.0 if n_classes == 2 else is_class
-        columns.append((inputs[:, :, None] * sign[:, None, :]).reshape(len(inputs), -1))
+        columns.append((inputs[:, :, None] * sign[:, None, :]).reshape(len(inputs), by_class))
     return np.column_stack(columns)
 
 
