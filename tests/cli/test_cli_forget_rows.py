@@ -7,7 +7,7 @@ import pytest
 from clinic import FIT, lesions, run
 
 from defero import InputError, Study
-from defero.data.rows_key import VARIABLE
+from defero.data.fingerprint import VARIABLE
 
 OURS, THEIRS = "ab" * 32, "cd" * 32
 

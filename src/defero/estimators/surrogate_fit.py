@@ -14,7 +14,7 @@ from defero.estimators.recipe import NetworkOptions
 from defero.estimators.skilled import fold_of_items, out_of_fold
 from defero.estimators.training_data import TrainingData
 from defero.learn.fit_classes import PRIOR_ITEMS, STRENGTHS, Labelled, standards
-from defero.learn.temperature import apply_temperature, fit_temperature
+from defero.learn.logistic import apply_temperature, fit_temperature
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.scorers import Scorer

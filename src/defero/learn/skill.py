@@ -17,10 +17,10 @@ from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
+from defero.learn.classes import TreeColumns
 from defero.learn.forest import Forest
 from defero.learn.heads import Heads, fit_head
 from defero.learn.prior import scaling
-from defero.learn.tree_columns import TreeColumns
 
 MOST_LOG_ODDS = 7.0
 """A model surer than 0.999 is taken at that: one rash posterior must not carry an expert away."""
