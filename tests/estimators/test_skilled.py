@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from defero.core.splits import sample_rows
 from defero.estimators.skilled import fold_of_items, learn_table, n_folds, out_of_fold, with_population, with_skill
+from defero.estimators.two_stage import team_scorer
 from defero.learn.skill import Directions, with_class
-from defero.learn.two_stage import TwoStageScorer
 
 X, Y, M = crowd()
 LESSON = lesson_of(X, Y, M)
@@ -24,7 +24,7 @@ def logistic(part):
 
 
 def base_of(data):
-    return TwoStageScorer(LogisticRegression().fit(data.features, data.label_idx), [])
+    return team_scorer(LogisticRegression().fit(data.features, data.label_idx), [], data)
 
 
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(0, 99))
@@ -176,7 +176,7 @@ def test_without_experts_there_is_the_model_alone():
 @pytest.mark.parametrize("n_experts", [1, 8])
 def test_a_population_leaves_the_base_alone(n_experts):
     data = lesson_of(X, Y, M[:, :n_experts])
-    base = TwoStageScorer(LogisticRegression().fit(X, Y), [0.7] * n_experts)
+    base = team_scorer(LogisticRegression().fit(X, Y), [0.7] * n_experts, data)
     team = with_population(base, data)
     assert np.array_equal(team.score(X).expert_proba, base.score(X).expert_proba)
     assert (team.skill.n_experts, team.skill.reads_belief) == (0, False)
@@ -186,7 +186,7 @@ def test_a_population_of_many_answers_is_learned_from_some():
     features, labels, answers = crowd(1_400, 10, rate=0.9)
     data = lesson_of(features, labels, answers)
     assert len(data.item_idx) > 10_000
-    base = TwoStageScorer(LogisticRegression().fit(features, labels), [0.7] * 10)
+    base = team_scorer(LogisticRegression().fit(features, labels), [0.7] * 10, data)
     found = with_population(base, data).skill.heads.prior
     some = sample_rows(len(data.item_idx), 5_000)
     kept = np.full(answers.shape, -1)

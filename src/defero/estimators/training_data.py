@@ -131,9 +131,10 @@ class TrainingData:
     def row_order(self, table: Any) -> IntArray:
         """Return the rows in an order that does not depend on the one they are in, (n,).
 
-        `table` holds the raw columns, or the array that the features were made of.
+        `table` holds the raw columns, or the array that the features were made of. Fees have no say: nothing is learned
+        from them.
         """
-        beside = {"weight": self.weight, "group": self.groups, "fee": self.fees}
+        beside = {"weight": self.weight, "group": self.groups}
         return row_order(table, self.label_idx, self.answers, **beside)
 
     def by_expert(self) -> list[IntArray]:
