@@ -34,9 +34,9 @@ def beliefs() -> dict[str, list[float]]:
 def drawing() -> str:
     """Return the picture as SVG."""
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 360" width="640" height="360" role="img" '
-        f'aria-label="Belief after equal answers of experts who are right in 80 % of cases" '
-        f"font-family=\"system-ui, -apple-system, 'Segoe UI', sans-serif\">",
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 360" width="640" height="360" role="img" '
+        'aria-label="Belief after equal answers of experts who are right in 80 % of cases" '
+        "font-family=\"system-ui, -apple-system, 'Segoe UI', sans-serif\">",
         f"  <style>{_STYLE}  </style>",
         '  <rect width="640" height="360" rx="10" fill="#f7f9fb"/>',
         f'  <text class="title" x="{_LEFT}" y="30">P(the class that all name)</text>',

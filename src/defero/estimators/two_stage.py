@@ -39,9 +39,9 @@ class TwoStageDeferral(DeferralEstimator):
     ----------
     classifier : scikit-learn classifier, optional
         Logistic regression on standardised features by default, whose ridge penalty is chosen by cross-validation if no
-        `expert_model` is given. A fitted classifier can be passed in `sklearn.frozen.FrozenEstimator`. It must have been
-        fitted on the same matrix as here: of a DataFrame the columns are one-hot encoded and missing cells filled. A
-        classifier that selects columns by name (`ColumnTransformer`) or was fitted on a DataFrame takes the columns
+        `expert_model` is given. A fitted classifier can be passed in `sklearn.frozen.FrozenEstimator`. It must have
+        been fitted on the same matrix as here: of a DataFrame the columns are one-hot encoded and missing cells filled.
+        A classifier that selects columns by name (`ColumnTransformer`) or was fitted on a DataFrame takes the columns
         themselves, with their gaps: numbers as floats, levels of a category as texts, the 20 most frequent by name and
         the rest as "other". A frozen one must have been fitted on such a table.
     expert_model : scikit-learn classifier, or a list of J of them, optional
