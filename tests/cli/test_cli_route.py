@@ -61,7 +61,8 @@ def test_every_row_gets_a_decision(new):
     asked = decisions.route != "model"
     assert decisions.ask.fillna("").tolist() == decisions.route.where(asked, "").tolist()
     assert decisions.label.fillna("").tolist() == decisions.model_says.where(~asked, "").tolist()
-    assert decisions.p_right.fillna(-1).tolist() == decisions.p_model.where(~asked, -1).tolist()
+    for name in ("p_right", "p_used"):
+        assert decisions[name].fillna(-1).tolist() == decisions.p_model.where(~asked, -1).tolist()
     for name in ("model", *DOCTORS):
         n = int((decision.name == name).sum())
         assert f"  {name}: {n} ({100 * (n / 160):.1f} %)\n" in outcome.out
