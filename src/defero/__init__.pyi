@@ -2,6 +2,7 @@ from defero import data as data
 from defero import datasets as datasets
 from defero import decide as decide
 from defero import judge as judge
+from defero import learn as learn
 from defero import losses as losses
 from defero import nets as nets
 from defero import plotting as plotting

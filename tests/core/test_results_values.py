@@ -18,6 +18,7 @@ DECISION = {
     "model_value": [0.5, 0.8, 0.1],
     "best_expert": [0, 0, 1],
     "best_value": [0.9, 0.7, 0.7],
+    "p_right": [0.9, 0.8, 0.7],
 }
 ANSWER = {
     "label": np.array(["a", "b"], dtype=object),
@@ -82,9 +83,9 @@ def test_reasons_are_the_slow_twins(seed):
     n = 40
     value = np.round(rng.choice([rng.normal(size=n), rng.integers(-3, 2003, n) / 2000], axis=0), 4)
     value[rng.random(n) < 0.1] = -np.inf
-    whom = [rng.integers(-1, 3, n) for _ in range(3)]
+    whom = [rng.integers(-1, 3, n) for _ in range(2)]
     model = np.round(rng.integers(0, 2001, n) / 2000, 4)
-    decision = Decision(whom[0], ("ann", "bob", "50 %"), rng.random(n), model, whom[1], value, whom[2])
+    decision = Decision(whom[0], ("ann", "bob", "50 %"), rng.random(n), model, whom[1], value)
     assert decision.reason == [slow_reason(decision, i) for i in range(n)]
     assert decision.columns(5)["reason"] == decision.reason[:5]
 
@@ -122,6 +123,7 @@ def test_an_answer_tells_who_was_heard():
         (Decision, DECISION, {"expert": [[0]]}, r"expert must be \(n,\) whole numbers"),
         (Decision, DECISION, {"best_expert": [5, 0, 0]}, r"best_expert must be \(n,\) whole numbers"),
         (Decision, DECISION, {"best_expert": [0]}, r"best_expert must have shape \(3,\) like expert, got \(1,\)"),
+        (Decision, DECISION, {"p_right": [0, 0]}, r"p_right must have shape \(3,\) like expert, got \(2,\)"),
         (Decision, DECISION, {"expected_cost": [0]}, r"expected_cost must have shape \(3,\) like expert, got \(1,\)"),
         (Decision, DECISION, {"model_value": [[1, 2, 3]]}, r"model_value must have shape \(3,\) like expert"),
         (Decision, DECISION, {"best_value": 0}, r"best_value must have shape \(3,\) like expert, got \(\)"),

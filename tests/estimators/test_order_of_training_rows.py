@@ -79,6 +79,7 @@ def test_later_stages_do_not_depend_on_the_order_of_rows():
     assert np.array_equal(scores.expert_proba, again.expert_proba)
     assert np.array_equal(scores.class_proba, again.class_proba)
     assert one.panel.predictor.thresholds_ == other.panel.predictor.thresholds_
+    assert one.panel.mean_size == other.panel.mean_size
     assert np.array_equal(one.selection.weights, other.selection.weights)
 
 

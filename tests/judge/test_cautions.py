@@ -192,10 +192,7 @@ def test_liars_are_found():
     ("answers", "sentence"),
     [
         ({"dr_a": 200, "dr_b": 14}, "Few answers to learn from: dr_b (14)."),
-        (
-            {"dr_a": 20, "dr_b": 3},
-            "Few answers to learn from: dr_b (3) and dr_a (20).",
-        ),
+        ({"dr_a": 20, "dr_b": 3}, "Few answers to learn from: dr_b (3) and dr_a (20)."),
         ({"dr_a": 30, "dr_b": None}, None),
         (
             {f"e{j}": j + 5 for j in range(50)},

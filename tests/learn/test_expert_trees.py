@@ -9,9 +9,9 @@ from skill_crowds import answers_of, flat, skill_of
 from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
 from defero.learn.boost import Bins
+from defero.learn.classes import TreeColumns
 from defero.learn.fit_skill import grow_expert_trees
 from defero.learn.skill import Skill
-from defero.learn.tree_columns import TreeColumns
 
 N, K = 900, 2
 FOLD = np.arange(N) % 3

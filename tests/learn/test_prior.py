@@ -10,8 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from defero.core.scores import sigmoid
 from defero.datasets import wedge
-from defero.learn.heads import fit_head, fit_heads
-from defero.learn.log_loss import ExpertLogLoss
+from defero.learn.heads import ExpertLogLoss, fit_head, fit_heads
 from defero.learn.prior import MOST_SPREAD, USUAL_SPREAD, _settle, category_groups, fit_prior, scaling, usual_spread
 
 

@@ -19,7 +19,7 @@ from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, Numbere
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
 from defero.judge.weights import By, answer_weights
-from defero.learn.tree_columns import TreeColumns
+from defero.learn.classes import TreeColumns
 from defero.learn.two_stage import RawColumn, RawColumns
 from defero.team import Team
 

@@ -13,8 +13,7 @@ from defero.core.codec import Share, Within
 from defero.core.errors import InputError
 from defero.core.scores import Link, Scores, logit, row_max
 from defero.core.wording import count_of
-from defero.learn.logistic import expert_shifts, fit_logistic
-from defero.learn.temperature import apply_temperature, fit_temperature
+from defero.learn.logistic import apply_temperature, expert_shifts, fit_logistic, fit_temperature
 
 Method = Literal["auto", "none"]
 PRIOR_ANSWERS = 10.0

@@ -212,7 +212,7 @@ def usual_spread(groups: IntArray) -> FloatArray:
     """Return how far experts are expected to differ in each feature, (d,): the features of a group share one spread.
 
     >>> usual_spread(np.array([0, 0, 0, 0, 1])).tolist()
-    [0.1, 0.1, 0.1, 0.1, 0.2]
+    [0.015, 0.015, 0.015, 0.015, 0.03]
     """
     return np.asarray(USUAL_OF_FEATURES / np.sqrt(np.bincount(groups)[groups]))
 
