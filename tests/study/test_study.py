@@ -99,7 +99,7 @@ def test_python_and_the_command_line_agree(kind, tmp_path, monkeypatch):
 
 def assert_same_decisions(study, model):
     assert run("route", model, "new.csv", "--key", "case", "--out", "decisions.csv").code == 0
-    written = pd.read_csv("decisions.csv", keep_default_na=False, na_values={"label": "", "p_right": ""})
+    written = pd.read_csv("decisions.csv", keep_default_na=False, na_values={"label": "", "p_right": "", "p_used": ""})
     pd.testing.assert_frame_equal(study.route("new.csv", key="case").to_frame(), written, check_dtype=False, rtol=1e-9)
 
 

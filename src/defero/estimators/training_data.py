@@ -213,8 +213,7 @@ def warn_about_silent_experts(counts: IntArray, expert_names: tuple[str, ...]) -
     silent = [name for name, count in zip(expert_names, counts, strict=True) if count == 0]
     if silent:
         warnings.warn(
-            f"no answer of {join_names(silent)} in the training rows: they count as average experts, and are never "
-            "asked alone.",
+            f"no answer of {join_names(silent)} in the training rows: they count as average experts.",
             stacklevel=3,
         )
 
