@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clinic import DOCTORS, enter, lesions, run
+from clinic import DOCTORS, FIT, enter, lesions, run
 from crowd import annotation, tasks_of, write_tasks
 
 from defero import Team
@@ -51,13 +51,15 @@ def other(folder, fitted):
 @pytest.mark.usefixtures("other")
 def test_an_export_is_learned_from(fitted):
     _, outcome = fitted
-    assert outcome.out.startswith("160 cases of export.json: 81 to learn from, 23 to calibrate")
+    assert outcome.out.startswith("160 cases of export.json: 81 to learn from, 24 to calibrate")
     assert "Label: the ground truth. Key: task_id. Experts: 3, of whom 2.1 answered" in outcome.out
     assert "note: export.json: labels of 160 items: 160 by ground truth.\n" in outcome.err
     assert "note: export.json: 1 cancelled annotations do not count.\n" in outcome.err
     assert "lists or objects are left out: clinic." in outcome.err
     assert re.search(r"export\.json: \d+ answers? ignored: the same person answered", outcome.err)
-    team, wide = Team.load("other"), Team.load("model")
+    lesions().assign(case=range(11, 171)).to_csv("cases.csv", index=False)  # the keys settle the parts
+    assert run("fit", "cases.csv", *FIT, "--out", "wide").code == 0
+    team, wide = Team.load("other"), Team.load("wide")
     assert team.expert_names == NAMES
     assert team.facts.control == Control("dx", "photo", "choices")
     assert team.facts.columns == ("age", "size_mm", "site")

@@ -40,7 +40,7 @@ def test_ids_and_other_dates_are_not_called_texts(folder, cases):
     codes = "ids or codes that hardly repeat; use case ids as the key, ids of patients or the like as the groups."
     dates = "dates are no features; to split by time, write them as 2024-05-01."
     assert f"  uuid: not used, {codes}\n" in outcome.out
-    assert f"  seen: not used, {dates}\n  said: not used, {dates}\n" in outcome.out
+    assert f"  said: not used, {dates}\n  seen: not used, {dates}\n" in outcome.out
     assert "  letter: not used, free text; name it as a text to use it.\n" in outcome.out
     assert "not used" not in outcome.err
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
-from defero.core.law import Evidence, Law, uniform_errors
+from defero.core.law import Belief, Law, uniform_errors
 from defero.core.scores import sigmoid
 
 CLOSE = {"rtol": 0, "atol": 1e-9}
@@ -28,7 +28,7 @@ def a_case(seed, *, n=4, n_experts=3, n_classes=3, **law):
     proba = rng.dirichlet(np.ones(n_classes), n)
     right = rng.uniform(0.05, 0.98, (n, n_experts, n_classes))
     answers = np.where(rng.random((n, n_experts)) < 0.7, rng.integers(n_classes, size=(n, n_experts)), -1)
-    return Evidence(a_law(rng, n_classes, **law), proba, right, answers)
+    return Belief(a_law(rng, n_classes, **law), proba, right, answers)
 
 
 def slow_posterior(evidence):
@@ -69,7 +69,7 @@ def test_the_posterior_is_that_of_a_slow_twin(seed, n_classes):
 def test_one_answer_beside_a_model_that_knows_nothing_gives_its_experts_p(p, difficulty, decoy, n_classes):
     law = Law(uniform_errors(n_classes), difficulty=difficulty, decoy=decoy)
     even = np.full((1, n_classes), 1 / n_classes)
-    evidence = Evidence(law, even, np.full((1, 1, 1), p), np.array([[1]]))
+    evidence = Belief(law, even, np.full((1, 1, 1), p), np.array([[1]]))
     np.testing.assert_allclose(evidence.posterior[0, 1], p, **CLOSE)
     np.testing.assert_allclose(evidence.reported[0, 1], p, **CLOSE)
 
@@ -102,13 +102,13 @@ def test_permuted_experts_and_classes_permute_everything(seed):
     plain = evidence.posterior, evidence.reported
     for order in permutations(range(3)):
         who = list(order)
-        moved = Evidence(evidence.law, evidence.class_proba, evidence.right[:, who], evidence.answer_idx[:, who])
+        moved = Belief(evidence.law, evidence.class_proba, evidence.right[:, who], evidence.answer_idx[:, who])
         np.testing.assert_allclose(moved.posterior, plain[0], **CLOSE)
         np.testing.assert_allclose(moved.right_of_all(), evidence.right_of_all()[:, who], **CLOSE)
         errors = evidence.law.errors[np.ix_(who, who)]
         law = Law(errors, evidence.law.difficulty, evidence.law.decoy)
         place = np.append(np.argsort(who), -1)
-        renamed = Evidence(law, evidence.class_proba[:, who], evidence.right[:, :, who], place[evidence.answer_idx])
+        renamed = Belief(law, evidence.class_proba[:, who], evidence.right[:, :, who], place[evidence.answer_idx])
         np.testing.assert_allclose(renamed.posterior, plain[0][:, who], **CLOSE)
 
 
@@ -164,8 +164,8 @@ def test_the_order_of_answers_does_not_matter(seed):
 def test_copies_count_once():
     law = Law(uniform_errors(2), difficulty=1.0, copies=np.array([0, 0, 2]))
     even, right = np.full((1, 2), 0.5), np.full((1, 3, 1), 0.8)
-    both = Evidence(law, even, right, np.array([[1, 1, -1]]))
-    one = Evidence(law, even, right, np.array([[1, -1, -1]]))
+    both = Belief(law, even, right, np.array([[1, 1, -1]]))
+    one = Belief(law, even, right, np.array([[1, -1, -1]]))
     np.testing.assert_allclose(both.posterior, one.posterior, **CLOSE)
     assert both.n_heard.tolist() == [1.0]
     assert one.can_tell().tolist() == [[False, False, True]]  # the copy has nothing to add
@@ -174,8 +174,8 @@ def test_copies_count_once():
 def test_more_answers_temper_more_and_one_does_not():
     law = Law(uniform_errors(2), temper=0.5)
     even, right = np.full((1, 2), 0.5), np.full((1, 3, 1), 0.8)
-    one = Evidence(law, even, right, np.array([[1, -1, -1]]))
-    three = Evidence(law, even, right, np.array([[1, 1, 1]]))
+    one = Belief(law, even, right, np.array([[1, -1, -1]]))
+    three = Belief(law, even, right, np.array([[1, 1, 1]]))
     np.testing.assert_allclose(one.reported, one.posterior, **CLOSE)
     odds = three.posterior[0, 1] / three.posterior[0, 0]
     np.testing.assert_allclose(three.reported[0, 1] / three.reported[0, 0], odds ** (3**-0.5))
@@ -192,7 +192,7 @@ def test_errors_that_are_no_law_are_refused(errors, word):
 
 @pytest.mark.parametrize("p", [0.0, 1.0])
 def test_nobody_is_beyond_contradiction(p):
-    evidence = Evidence(
+    evidence = Belief(
         Law(uniform_errors(2), difficulty=3.0), np.array([[1.0, 0.0]]), np.full((1, 1, 1), p), np.array([[1]])
     )
     assert np.isfinite(evidence.posterior).all()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from defero.core.law import Evidence, Law
+from defero.core.law import Belief, Law
 from defero.decide import ask_in_turn, next_step
 from defero.decide.terms import Terms
 
@@ -37,7 +37,7 @@ def all_answers(law, j):
 
 
 def evidence_of_all(law, prior, right, said):
-    return Evidence(law, np.tile(prior, (len(said), 1)), np.tile(right, (len(said), 1, 1)), said)
+    return Belief(law, np.tile(prior, (len(said), 1)), np.tile(right, (len(said), 1, 1)), said)
 
 
 def cost_in_turn(case, said):

@@ -3,7 +3,8 @@
 import numpy as np
 
 from defero.core.scores import sigmoid
-from defero.learn.fit_skill import Directions, Skill, SkillAnswers
+from defero.learn.fit_skill import SkillAnswers
+from defero.learn.skill import Directions, Skill
 
 
 def flat(n, n_classes):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from defero.core.law import Evidence, Law, uniform_errors
+from defero.core.law import Belief, Law, uniform_errors
 from defero.core.scores import sigmoid
 from defero.learn.law import MOST_ITEMS, KnownAnswers, find_copies, fit_law, gain_of_several, pooled_errors
 
@@ -63,9 +63,9 @@ def test_where_the_law_does_not_hold_reports_are_tempered():
     said = np.where(rng.random((3_000, J)) < 0.5, own[:, :1], own)
     half = known(labels[:1_500], said[:1_500], np.full((1_500, J), 0.75), n_classes=2)
     law = fit_law(half)
-    new = Evidence(law, np.full((1_500, 2), 0.5), np.full((1_500, J, 1), 0.75), said[1_500:])
+    new = Belief(law, np.full((1_500, 2), 0.5), np.full((1_500, J, 1), 0.75), said[1_500:])
     kept = np.mean(new.posterior.argmax(axis=1) == labels[1_500:])
-    alone = Evidence(Law.independent(2), new.class_proba, new.right, new.answer_idx)
+    alone = Belief(Law.independent(2), new.class_proba, new.right, new.answer_idx)
     assert alone.posterior.max(axis=1).mean() > kept + 0.05
     assert new.reported.max(axis=1).mean() == pytest.approx(kept, abs=0.03)
     first = new.take(slice(None), np.where(np.arange(J) == 0, new.answer_idx, -1))

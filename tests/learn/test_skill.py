@@ -11,8 +11,9 @@ from sklearn.decomposition import PCA
 from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.learn.fit_skill import MOST_CLASSES, Directions, Skill, SkillAnswers, blocks, summed, with_class
+from defero.learn.fit_skill import SkillAnswers
 from defero.learn.heads import Heads
+from defero.learn.skill import MOST_CLASSES, Directions, Skill, blocks, summed, with_class
 
 NOTHING = np.zeros((1, 0))
 

@@ -108,5 +108,5 @@ def test_sets_in_another_order_have_the_same_routes_and_labels(name):
     assert (label == label_again).all()
     flipped, old = with_flipped_classes(frame)
     again, label_again = decided(flipped, experts, new)
-    assert (route != again).mean() <= 0.03  # a learner that numbers the classes rounds in another way
-    assert (label != np.array([old[name] for name in label_again])).mean() <= 0.01
+    assert (route != again).mean() <= 0.04  # trees of the other class round in another way
+    assert (label != np.array([old[name] for name in label_again])).mean() <= 0.02

@@ -168,7 +168,7 @@ def uniform_errors(n_classes: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Belief:
     """What was heard of n items, and what is believed of them.
 
     Attributes
@@ -186,14 +186,14 @@ class Evidence:
     One answer beside a model that knows nothing gives its expert's p, whatever the law:
 
     >>> law = Law(uniform_errors(2), difficulty=2.0)
-    >>> said = Evidence(law, np.full((1, 2), 0.5), np.full((1, 2, 1), 0.9), np.array([[1, -1]]))
+    >>> said = Belief(law, np.full((1, 2), 0.5), np.full((1, 2, 1), 0.9), np.array([[1, -1]]))
     >>> said.posterior.round(6).tolist()
     [[0.1, 0.9]]
 
     A second answer of the same kind says less than the first:
 
-    >>> both = Evidence(law, np.full((1, 2), 0.5), np.full((1, 2, 1), 0.9), np.array([[1, 1]]))
-    >>> alone = Evidence(Law.independent(2), np.full((1, 2), 0.5), np.full((1, 2, 1), 0.9), np.array([[1, 1]]))
+    >>> both = Belief(law, np.full((1, 2), 0.5), np.full((1, 2, 1), 0.9), np.array([[1, 1]]))
+    >>> alone = Belief(Law.independent(2), np.full((1, 2), 0.5), np.full((1, 2, 1), 0.9), np.array([[1, 1]]))
     >>> both.posterior[0, 1].round(3).item(), alone.posterior[0, 1].round(3).item()
     (0.959, 0.988)
     """
@@ -202,10 +202,10 @@ class Evidence:
     class_proba: FloatArray
     right: FloatArray
     answer_idx: IntArray
-    _cells: "_Cells" = field(init=False)
+    _said: "_Heard" = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_cells", _Cells.of(self.law, self.right, self.answer_idx))
+        object.__setattr__(self, "_said", _Heard.of(self.law, self.right, self.answer_idx))
 
     @classmethod
     def of_answers(
@@ -216,14 +216,14 @@ class Evidence:
         expert_idx: IntArray,
         codes: IntArray,
         right: FloatArray,
-    ) -> "Evidence":
+    ) -> "Belief":
         """Return the evidence of m answers, sorted by item, with their own P(right | x, y), (m, K) or (m, 1).
 
         It knows of nobody who could be asked next.
         """
         nobody = len(class_proba), 0
         evidence = cls(law, class_proba, np.zeros((*nobody, 1)), np.full(nobody, MISSING))
-        object.__setattr__(evidence, "_cells", _Cells.given(law, item_idx, expert_idx, codes, right))
+        object.__setattr__(evidence, "_said", _Heard.given(law, item_idx, expert_idx, codes, right))
         return evidence
 
     @property
@@ -239,7 +239,7 @@ class Evidence:
     @cached_property
     def n_heard(self) -> FloatArray:
         """(n,): how many answers were heard, copies once."""
-        return np.bincount(self._cells.row, self._cells.share, minlength=len(self.class_proba)).astype(np.float64)
+        return np.bincount(self._said.row, self._said.share, minlength=len(self.class_proba)).astype(np.float64)
 
     @cached_property
     def log_prior(self) -> FloatArray:
@@ -249,7 +249,7 @@ class Evidence:
     @cached_property
     def node_weights(self) -> FloatArray:
         """(n, K, Q): log of w_q times P(who was right and who was wrong | y, u_q)."""
-        cells, (_, weight) = self._cells, self.law.nodes
+        cells, (_, weight) = self._said, self.law.nodes
         log_weight = np.tile(np.log(weight), (len(self.class_proba), self.n_classes, 1))
         if len(cells.row):
             z = self.law.at_nodes(cells.right)
@@ -264,7 +264,7 @@ class Evidence:
         log prod (1 - c) W(m | y) of the wrong answers (n, K); and of each distinct answer of an item the item (g,), the
         answer (g,), and log prod (c + (1 - c) W) / ((1 - c) W) over those who gave it, (g, K).
         """
-        cells, law = self._cells, self.law
+        cells, law = self._said, self.law
         base = np.zeros((len(self.class_proba), self.n_classes))
         if not len(cells.row):
             return base, cells.row, cells.label, np.zeros((0, self.n_classes))
@@ -325,7 +325,7 @@ class Evidence:
         """Return P(expert is right | y = k, answers) of some items and experts, (a, K)."""
         right = np.broadcast_to(self.right[row, expert], (len(row), self.n_classes))
         right = np.clip(right, EPS, 1 - EPS)
-        if self.law.difficulty == 0 or not len(self._cells.row):
+        if self.law.difficulty == 0 or not len(self._said.row):
             return right
         return (self.node_posterior[row] * sigmoid(self.law.at_nodes(right))).sum(axis=2)
 
@@ -342,7 +342,7 @@ class Evidence:
 
     def decoy_next(self, row: IntArray) -> FloatArray:
         """Return P(the decoy is z | y = k, answers), (a, K, K)."""
-        if not (self.law.decoy and len(self._cells.row)):
+        if not (self.law.decoy and len(self._said.row)):
             return np.broadcast_to(self.law.errors, (len(row), *self.law.errors.shape))
         _, of_item, label, ratio = self._decoys
         weight = np.tile(np.log(np.maximum(self.law.errors, 1e-300)), (len(self.class_proba), 1, 1))
@@ -364,10 +364,10 @@ class Evidence:
 
     def symmetric(self, row: IntArray) -> FloatArray | None:
         """Return P(right) of some items' next answers, (a, J), where it is the same for all classes; else None."""
-        plain = self.law.difficulty == 0 or not len(self._cells.row)
+        plain = self.law.difficulty == 0 or not len(self._said.row)
         if self.right.shape[2] > 1 and self.n_classes > 1:
             return None
-        if not (plain and self.law.uniform and not (self.law.decoy and len(self._cells.row))):
+        if not (plain and self.law.uniform and not (self.law.decoy and len(self._said.row))):
             return None
         return np.clip(self.right[row, :, 0], EPS, 1 - EPS)
 
@@ -382,14 +382,14 @@ class Evidence:
         heard_copy[rows, copies[experts]] = True
         return free & ~heard_copy[:, copies]
 
-    def take(self, rows: IntArray | slice, answer_idx: IntArray | None = None) -> "Evidence":
+    def take(self, rows: IntArray | slice, answer_idx: IntArray | None = None) -> "Belief":
         """Return the evidence of some items, with other answers where they are given."""
         answers = self.answer_idx[rows] if answer_idx is None else answer_idx
-        return Evidence(self.law, self.class_proba[rows], self.right[rows], answers)
+        return Belief(self.law, self.class_proba[rows], self.right[rows], answers)
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class _Heard:
     """The answers that were heard, one by one: their items, experts, labels, and for which classes they are wrong."""
 
     row: IntArray
@@ -401,12 +401,12 @@ class _Cells:
     right: FloatArray  # (m, K) or (m, 1)
 
     @classmethod
-    def of(cls, law: Law, right: FloatArray, answer_idx: IntArray) -> "_Cells":
+    def of(cls, law: Law, right: FloatArray, answer_idx: IntArray) -> "_Heard":
         row, expert = np.nonzero(answer_idx != MISSING)
         return cls.given(law, row, expert, answer_idx[row, expert], right[row, expert])
 
     @classmethod
-    def given(cls, law: Law, row: IntArray, expert: IntArray, label: IntArray, right: FloatArray) -> "_Cells":
+    def given(cls, law: Law, row: IntArray, expert: IntArray, label: IntArray, right: FloatArray) -> "_Heard":
         share = np.ones(len(row))
         if law.copies is not None and len(row):
             key = row * (int(law.copies.max(initial=0)) + 1) + law.copies[expert]
@@ -415,14 +415,14 @@ class _Cells:
         return cls(row, expert, label, label[:, None] != np.arange(law.n_classes), share, right)
 
 
-def evidence_of(
+def belief_of(
     law: Law, class_proba: FloatArray, expert_proba: ArrayLike, answer_idx: IntArray, right: FloatArray | None = None
-) -> Evidence:
+) -> Belief:
     """Return the evidence of n items; `right` (n, J, K) takes the place of P(right), (J,) or (n, J), where given."""
     if right is None:
         proba = np.broadcast_to(np.asarray(expert_proba, dtype=np.float64), answer_idx.shape)
         right = proba[:, :, None]
-    return Evidence(law, class_proba, right, answer_idx)
+    return Belief(law, class_proba, right, answer_idx)
 
 
 def softmax_last(logits: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from defero.core.checks.arrays import (
 )
 from defero.core.checks.experts import answers_and_model, expert_probabilities
 from defero.core.labels import MISSING, Labels, named
-from defero.core.law import Evidence, Law, at, evidence_of, first_best
+from defero.core.law import Belief, Law, at, belief_of, first_best
 from defero.core.results import MODEL, InTurn, NextSteps
 from defero.decide.costs import ErrorCosts, after_one_answer
 from defero.decide.look_ahead import costs_to_go, n_candidates
@@ -102,7 +102,7 @@ def next_step(
     )
 
 
-def next_gains(evidence: Evidence, terms: TeamTerms) -> tuple[FloatArray, FloatArray, IntArray]:
+def next_gains(evidence: Belief, terms: TeamTerms) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return what each next question saves against answering now, with what may follow it.
 
     Returns
@@ -198,7 +198,7 @@ def _class_labels(classes: ArrayLike | None, model: FloatArray) -> Labels:
 
 def _evidence(
     law: Law | None, model: FloatArray, expert_proba: ArrayLike, answer_idx: IntArray, right: FloatArray | None
-) -> Evidence:
+) -> Belief:
     """Check what a caller gave, and put it together."""
     n_items, n_experts = answer_idx.shape
     own = Law.independent(model.shape[1]) if law is None else law
@@ -206,21 +206,21 @@ def _evidence(
     if right is not None:
         check_shape("right", right, (n_items, n_experts, model.shape[1]))
     proba = expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts)
-    return evidence_of(own, model, proba, answer_idx, right)
+    return belief_of(own, model, proba, answer_idx, right)
 
 
 @dataclass(frozen=True, eq=False)
 class _Charged:
     """What experts answer, what they cost, (n, J), and what errors cost."""
 
-    evidence: Evidence
+    evidence: Belief
     fees: FloatArray
     charges: FloatArray
     """Fees and prices."""
     costs: ErrorCosts
 
     @classmethod
-    def of(cls, evidence: Evidence, terms: TeamTerms) -> "_Charged":
+    def of(cls, evidence: Belief, terms: TeamTerms) -> "_Charged":
         fee = terms.charged(len(evidence.class_proba))
         return cls(evidence, fee, fee if terms.prices is None else fee + terms.prices, terms.costs)
 
@@ -285,7 +285,7 @@ def _best_of_copies(worth: FloatArray, copies: IntArray) -> BoolArray:
     return best
 
 
-def label_of(evidence: Evidence, costs: ErrorCosts) -> IntArray:
+def label_of(evidence: Belief, costs: ErrorCosts) -> IntArray:
     """Return the cheapest label of each item, (n,); a tie goes to the class that the model finds likelier."""
     if costs.symmetric:
         return first_best(evidence.log_posterior, evidence.class_proba)

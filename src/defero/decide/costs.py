@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels
-from defero.core.law import Evidence
+from defero.core.law import Belief
 from defero.core.wording import did_you_mean, join_names
 
 
@@ -151,7 +151,7 @@ class ErrorCosts:
         return cost
 
 
-def cost_of_answers(evidence: Evidence, costs: ErrorCosts) -> FloatArray:
+def cost_of_answers(evidence: Belief, costs: ErrorCosts) -> FloatArray:
     """Return what is expected of each expert's answer where it is final, (n, J), without the fee.
 
     sum_k pi_k sum_m P(m | k, x) C[k, m]; where every error costs the same, that is the cost of an error times
@@ -160,7 +160,7 @@ def cost_of_answers(evidence: Evidence, costs: ErrorCosts) -> FloatArray:
     Examples
     --------
     >>> from defero.core.law import Law
-    >>> evidence = Evidence(Law.independent(2), np.array([[0.5, 0.5]]), np.array([[[0.9]]]), np.array([[-1]]))
+    >>> evidence = Belief(Law.independent(2), np.array([[0.5, 0.5]]), np.array([[[0.9]]]), np.array([[-1]]))
     >>> costs = ErrorCosts.of([[0, 1], [5, 0]], n_classes=2)
     >>> cost_of_answers(evidence, costs).round(3).tolist()
     [[0.3]]
@@ -179,13 +179,13 @@ def cost_of_answers(evidence: Evidence, costs: ErrorCosts) -> FloatArray:
 
 
 def after_one_answer(
-    evidence: Evidence, item_idx: IntArray, can: BoolArray, costs: ErrorCosts
+    evidence: Belief, item_idx: IntArray, can: BoolArray, costs: ErrorCosts
 ) -> tuple[FloatArray, FloatArray]:
     """Return what is expected once one more expert has answered, without the fee.
 
     Parameters
     ----------
-    evidence : Evidence of n items
+    evidence : Belief of n items
     item_idx : (a,)
         Which of the n items these are.
     can : (a, J)

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.law import Evidence
+from defero.core.law import Belief
 from defero.core.scores import sigmoid
 from defero.decide.costs import ErrorCosts
 
@@ -35,7 +35,7 @@ def n_candidates(n_classes: int, n_experts: int, *, hard: bool = False) -> int:
 
 
 def costs_to_go(
-    evidence: Evidence,
+    evidence: Belief,
     item_idx: IntArray,
     candidates: IntArray,
     fees: FloatArray,
@@ -52,7 +52,7 @@ def costs_to_go(
 
     Parameters
     ----------
-    evidence : Evidence of n items
+    evidence : Belief of n items
     item_idx : (a,)
         Which of the n items these are.
     candidates : (a, m) expert indices
@@ -70,13 +70,13 @@ def costs_to_go(
     size = max(1, _NUMBERS_AT_ONCE // (plan.n_states * n_answers * n_hidden))
     for start in range(0, n_items, size):
         rows = slice(start, start + size)
-        cases = _Cases.of(evidence, item_idx[rows], candidates[rows], costs)
+        cases = _Outlook.of(evidence, item_idx[rows], candidates[rows], costs)
         first[rows] = plan.first_costs(cases, np.minimum(fees[rows], _NEVER).T)
     return np.where(first < _NEVER / 2, first, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class _Cases:
+class _Outlook:
     """Some cases as the plan takes them: items last, so that every operation runs along them.
 
     K' classes and A answers, at most four of each; Q difficulties and Z decoys.
@@ -89,7 +89,7 @@ class _Cases:
     costs: FloatArray  # (K', actions, a or 1)
 
     @classmethod
-    def of(cls, evidence: Evidence, row: IntArray, candidates: IntArray, costs: ErrorCosts) -> "_Cases":
+    def of(cls, evidence: Belief, row: IntArray, candidates: IntArray, costs: ErrorCosts) -> "_Outlook":
         law, n_classes = evidence.law, evidence.n_classes
         n_items, n_some = candidates.shape
         belief = evidence.decided[row][:, :, None] * evidence.node_posterior[row]  # (a, K, Q)
@@ -137,7 +137,7 @@ class _Plan:
             answers = np.arange(1, n_answers + 1)[:, None, None]
             self.levels.append((states, ones, states[:, None] + steps[ones] * answers))
 
-    def first_costs(self, cases: _Cases, fees: FloatArray) -> FloatArray:
+    def first_costs(self, cases: _Outlook, fees: FloatArray) -> FloatArray:
         """Return the cost to go of each first question, (a, m); takes fees (m, a)."""
         hard, near, costs = cases.belief[None], cases.decoys, cases.costs
         decoys = None if near is None else near[None]

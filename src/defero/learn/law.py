@@ -7,7 +7,7 @@ import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.labels import MISSING
-from defero.core.law import Evidence, Law, uniform_errors
+from defero.core.law import Belief, Law, uniform_errors
 from defero.core.splits import sample_rows
 from defero.learn.logistic import Gain, gain_of_asking
 
@@ -70,9 +70,9 @@ class KnownAnswers:
         part = replace(part, item_idx=place[part.item_idx])
         return replace(part, class_proba=self.class_proba[items], label_idx=self.label_idx[items])
 
-    def evidence(self, law: Law) -> Evidence:
+    def evidence(self, law: Law) -> Belief:
         """Return what these answers say of their items."""
-        return Evidence.of_answers(law, self.class_proba, self.item_idx, self.expert_idx, self.codes, self.right)
+        return Belief.of_answers(law, self.class_proba, self.item_idx, self.expert_idx, self.codes, self.right)
 
 
 def fit_law(known: KnownAnswers, *, copies: IntArray | None = None) -> Law:

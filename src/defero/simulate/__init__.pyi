@@ -1,4 +1,4 @@
-from defero.simulate.experts import Law as Law
+from defero.simulate.experts import ExpertLaw as ExpertLaw
 from defero.simulate.experts import draw_human as draw_human
 from defero.simulate.experts import simulate_pool as simulate_pool
 from defero.simulate.experts import specialist as specialist

@@ -148,7 +148,7 @@ def specialist(
     return right_with(label_idx, right_proba, n_classes=n_classes, rng=rng)
 
 
-class Law(Protocol):
+class ExpertLaw(Protocol):
     """Labels (n,) in, answers (n,) out: one of this package's laws with its options bound."""
 
     def __call__(self, labels: IntArray, /, *, rng: np.random.Generator) -> IntArray:
@@ -156,7 +156,7 @@ class Law(Protocol):
         ...
 
 
-def simulate_pool(labels: ArrayLike, laws: Sequence[Law], *, rng: np.random.Generator) -> IntArray:
+def simulate_pool(labels: ArrayLike, laws: Sequence[ExpertLaw], *, rng: np.random.Generator) -> IntArray:
     """Draw every expert's answers, one column per law.
 
     Each law gets a child generator (`rng.spawn`), so that experts are independent given the labels, and an

@@ -9,7 +9,7 @@ import numpy as np
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.labels import MISSING
-from defero.core.law import Evidence, Law, evidence_of
+from defero.core.law import Belief, Law, belief_of
 from defero.core.results import Assignment, InTurn, NextSteps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import ask_in_turn, next_gains, next_step
@@ -82,7 +82,7 @@ def _expert_costs(team: "Team", scores: Scores, right: FloatArray | None, terms:
         proba = team.selection.apply(scores)
         right = None if right is None else shifted(right, scores.expert_proba, proba)
     nothing = np.full(proba.shape, MISSING)
-    return cost_of_answers(evidence_of(law_of(team), scores.class_proba, proba, nothing, right), terms.costs)
+    return cost_of_answers(belief_of(law_of(team), scores.class_proba, proba, nothing, right), terms.costs)
 
 
 def model_answer(scores: Scores, terms: TeamTerms) -> tuple[IntArray, FloatArray]:
@@ -152,9 +152,9 @@ def shifted(right: FloatArray, before: FloatArray, after: FloatArray) -> FloatAr
 DOES_NOT_PAY = "asking did not pay on held-out cases"
 
 
-def evidence(team: "Team", part: Scores, answer_idx: IntArray, right: FloatArray | None) -> Evidence:
+def evidence(team: "Team", part: Scores, answer_idx: IntArray, right: FloatArray | None) -> Belief:
     """Return what was heard of some items."""
-    return evidence_of(law_of(team), part.class_proba, part.expert_proba, answer_idx, right)
+    return belief_of(law_of(team), part.class_proba, part.expert_proba, answer_idx, right)
 
 
 def settle_in_turn(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> InTurn:

@@ -14,7 +14,7 @@ from defero.core.checks.experts import (
 )
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, named
-from defero.core.law import Law, at, evidence_of, first_best, log_odds_weights, tally
+from defero.core.law import Law, at, belief_of, first_best, log_odds_weights, tally
 from defero.core.results import Answer
 from defero.core.scores import softmax
 
@@ -222,7 +222,7 @@ def bayes_vote(
     heard = heard_answers(answer_idx, mask)
     proba = expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts)
     own = Law.independent(prior.shape[1]) if law is None else law
-    evidence = evidence_of(own, prior, proba, np.where(heard, answer_idx, MISSING), right)
+    evidence = belief_of(own, prior, proba, np.where(heard, answer_idx, MISSING), right)
     by_cost = () if cost_matrix is None else (-(evidence.decided @ cost_matrix),)
     label_idx = first_best(*by_cost, evidence.log_posterior, prior)
     return Answer(named(label_idx, classes, n_classes=prior.shape[1]), at(evidence.reported, label_idx), heard)

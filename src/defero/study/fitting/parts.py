@@ -90,7 +90,7 @@ def _order(cases: Cases, groups: NDArray[Any] | None) -> IntArray:
     """Return the rows in the order of their keys' hashes, where each has a key of its own, or else of all they hold."""
     keys = cases.frame.get(cases.key)
     if keys is not None and keys.is_unique:
-        return row_order(keys.to_frame(), np.zeros(len(keys), dtype=np.int64))
+        return row_order(keys.astype(str).to_frame(), np.zeros(len(keys), dtype=np.int64))
     return cases.table.row_order(groups=groups)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero import InputError
-from defero.simulate import Law, simulate_pool
+from defero.simulate import ExpertLaw, simulate_pool
 from defero_verma2023.arrays import FloatArray, IntArray
 from defero_verma2023.pools.checks import check_generator, numbers_below
 from defero_verma2023.pools.tables import TOLERANCE, draw_from_table, probability_rows
@@ -215,7 +215,7 @@ def check_variant(variant: Variant) -> None:
         raise InputError(f"must be one of {', '.join(get_args(Variant))}, got {variant!r}.", argument="variant")
 
 
-def _bound(table: FloatArray, read_idx: IntArray) -> Law:
+def _bound(table: FloatArray, read_idx: IntArray) -> ExpertLaw:
     def law(labels: IntArray, /, *, rng: np.random.Generator) -> IntArray:
         return draw_from_table(read_idx, table, rng=rng)
 
