@@ -11,7 +11,7 @@ from benchmarks.law.answered import MISSING, Answered
 from benchmarks.law.sets import LawSet
 from defero import DeferralClassifier, Team
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.law import Evidence
+from defero.core.law import Belief
 from defero.core.results import MODEL, Answer
 from defero.core.scores import Scores
 from defero.decide.asking import label_of, next_step
@@ -74,7 +74,7 @@ def panels(learn: Answered, seed: int) -> Team:
 
 
 @dataclass(frozen=True, eq=False)
-class Believed:
+class Beliefs:
     """What a team believes of some items before anybody has answered.
 
     Attributes
@@ -90,23 +90,23 @@ class Believed:
     right: FloatArray
 
     @classmethod
-    def of(cls, team: Team, items: Answered) -> "Believed":
+    def of(cls, team: Team, items: Answered) -> "Beliefs":
         """Return what it believes of these items."""
         assert isinstance(team.scorer, SkillScorer)
         features = team.features(items.features)
         return cls(team, team.score_features(features), team.scorer.right_by_class(features))
 
-    def heard(self, answer_idx: IntArray, rows: IntArray | slice = slice(None)) -> Evidence:
+    def heard(self, answer_idx: IntArray, rows: IntArray | slice = slice(None)) -> Belief:
         """Return the evidence of some of the items, with these answers."""
         assert self.team.law is not None
-        return Evidence(self.team.law, self.scores.class_proba[rows], self.right[rows], answer_idx)
+        return Belief(self.team.law, self.scores.class_proba[rows], self.right[rows], answer_idx)
 
 
 def honesty(team: Team, judged: Answered) -> dict[str, float] | None:
     """Return log loss, accuracy and promise of what is reported after these answers."""
     if len(judged) < FEWEST:
         return None
-    told = Believed.of(team, judged).heard(judged.answer_idx)
+    told = Beliefs.of(team, judged).heard(judged.answer_idx)
     return said(told.reported, label_of(told, errors(told.n_classes)), judged.label_idx)
 
 
@@ -128,7 +128,7 @@ def said(reported: FloatArray, label_idx: IntArray, truth: IntArray) -> dict[str
 
 def costs(team: Team, with_panels: Team, judged: Answered) -> dict[str, dict[str, dict[str, float]]]:
     """Return for each fee and each way of asking: errors and fees, questions, and the errors that were promised."""
-    believed = Believed.of(team, judged)
+    believed = Beliefs.of(team, judged)
     told = believed.heard(judged.answer_idx)
     label_idx = label_of(told, errors(told.n_classes))
     given, nobody = judged.answer_idx != MISSING, np.zeros(judged.answer_idx.shape, dtype=np.bool_)
@@ -161,7 +161,7 @@ def settled(answer: Answer, truth: IntArray, fee: float) -> dict[str, float]:
 
 def questions(team: Team, judged: Answered) -> dict[str, float]:
     """Ask in turn at the lowest fee, and return what each question was to take from the errors, and what it took."""
-    believed, fees = Believed.of(team, judged), np.full(len(team.expert_names), FEES[0])
+    believed, fees = Beliefs.of(team, judged), np.full(len(team.expert_names), FEES[0])
     heard = np.full(judged.answer_idx.shape, MISSING)
     wrong_before = (believed.scores.class_idx != judged.label_idx).astype(np.float64)
     rows: IntArray = np.arange(len(judged))
@@ -187,7 +187,7 @@ def questions(team: Team, judged: Answered) -> dict[str, float]:
     return {"n": len(gains), "promised": mean(gains), "kept": mean(np.concatenate(kept))}
 
 
-def gain_of_one(told: Evidence, expert: IntArray) -> FloatArray:
+def gain_of_one(told: Belief, expert: IntArray) -> FloatArray:
     """Return by how much the answer of one expert for each item is expected to lower its error, (n,)."""
     can = expert[:, None] == np.arange(told.answer_idx.shape[1])
     costs, rows = errors(told.n_classes), np.arange(len(expert))
