@@ -9,7 +9,6 @@ MODULES = {
     "defero.losses": "Surrogate losses of learning to defer. They need PyTorch (`pip install 'defero[train]'`).",
     "defero.decide.panels": "Panels: sets of experts with a promise.",
     "defero.decide.votes": "Votes: from the answers of a panel to one label.",
-    "defero.calibration": "Maps from scores to calibrated probabilities.",
     "defero.judge": "How good a team is: accuracy, calibration, panels, tests.",
     "defero.plotting": "Displays of a team on held-out cases.",
     "defero.datasets": "Simulated and public data sets.",
@@ -70,9 +69,9 @@ def directive(path: str) -> str:
 def documented(module: ModuleType) -> list[str]:
     """Return where each public class and function of a module is defined, classes first.
 
-    >>> import defero.calibration
-    >>> documented(defero.calibration)
-    ['defero.calibration.calibrator.Calibrator']
+    >>> import defero.report
+    >>> documented(defero.report)[0]
+    'defero.report.page.Evidence'
     """
     values = [getattr(module, name) for name in module.__all__]
     objects = [value for value in values if inspect.isclass(value) or inspect.isfunction(value)]

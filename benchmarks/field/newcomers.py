@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from defero.heads import Heads, fit_head, fit_prior
 
 from benchmarks.field.methods.choosing import choose
 from benchmarks.field.methods.first_stage import log_proba
@@ -26,6 +25,8 @@ from benchmarks.tables.split import Rows, Split
 from benchmarks.tables.trial import Line, where
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.datasets import wedge
+from defero.learn.heads import Heads, fit_head
+from defero.learn.prior import fit_prior
 
 RESULTS = Path(__file__).parents[1] / "results" / "field_newcomers.jsonl"
 N_ANSWERS = (0, 5, 20, 50)

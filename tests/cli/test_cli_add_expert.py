@@ -72,7 +72,7 @@ def test_json_says_the_same(folder):
     for who in ("believed", "population"):
         assert f"{told[who]['mean']:.2f} (standard deviation {told[who]['sd']:.2f})" in human
     assert told["population"]["sd"] > told["believed"]["sd"]
-    assert (told["asked_alone"], told["panel_dropped"], told["notes"]) == (True, True, [])
+    assert (told["panel_dropped"], told["notes"]) == (True, [])
 
 
 def test_the_commands_go_on_with_the_new_team(folder):
@@ -132,10 +132,8 @@ def test_an_expert_who_answered_nothing_is_the_population(folder):
     outcome = run("add-expert", "model", "new.csv", *JOIN)
     assert outcome.code == 0
     assert "0 answers to the 80 cases of new.csv.\n" in outcome.out
-    assert "answers they are not asked alone; add more to change that." in outcome.out
     told = json.loads(run("add-expert", "model", "new.csv", *JOIN, "--json").out)
     assert told["believed"] == told["population"]
-    assert not told["asked_alone"]
     fresh = lesions(50, seed=3)
     assert np.array_equal(Team.load("more").decide(fresh).expert, Team.load("model").decide(fresh).expert)
 
@@ -171,7 +169,7 @@ def test_long_answers_of_one_person(folder):
     assert (long.code, long.err) == (0, "")
     wide = json.loads(run("add-expert", "model", "new.csv", "--expert", "dr_d", "--out", "wide", "--json").out)
     told = json.loads(long.out)
-    for key in ("rows", "answers", "right", "asked_alone"):
+    for key in ("rows", "answers", "right"):
         assert told[key] == wide[key]
     assert told["believed"] == pytest.approx(wide["believed"])
     assert told["notes"] == ["log.csv: answers of 1 other expert are not used."]

@@ -122,18 +122,11 @@ def test_a_near_miss_is_offered(folder, cases):
         (["--loss", "softmx"], "moe, auto, got 'softmx'; did you mean 'softmax'?"),
         (["--test-share", "0.95"], "cases.csv: 160 cases, so split, leave 6 to learn from, 1 to "),
         (["--net", "deep"], "timm:<model>, got 'deep'."),
-        (["--heads", "bald"], "--heads must be one of auto, shrunk, separate, got 'bald'."),
-        (["--heads", "shrunk", "--loss", "moe"], "--heads shrunk: needs the loss ova or decoupled or auto, got moe."),
         (["--answer-weights", "all"], "--answer-weights must be one of label, label+features, got 'all'."),
         (
             ["--answer-weights", "label", "--loss", "softmax"],
-            "--answer-weights label: needs the loss ova or decoupled or auto, got softmax.",
+            "--answer-weights label: is for --net auto without a loss; leave one of them out.",
         ),
-        (
-            ["--answer-weights", "label", "--heads", "separate"],
-            "--answer-weights label: needs shrunk heads, got --heads separate; leave one of them out.",
-        ),
-        (["--min-answers", "0"], "Invalid value for '--min-answers'"),
         (["--loss", "hinge"], "--loss must be one of softmax, ova, decoupled, asymmetric, moe, auto, got 'hinge'."),
         (["--key", "site"], "every row needs its own key. A column whose values repeat"),
         (["--seed", "-1"], "Invalid value for '--seed'"),
@@ -249,20 +242,15 @@ def test_a_doctor_nobody_named_is_noted(folder):
 
 
 def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
-    from defero.estimators.expert_heads import HeadsOption
-
     from defero.estimators import deferral
     from defero.judge.weights import By
-    from defero.study.fitting.choices import HEADS, NETS, WEIGHTS
+    from defero.study.fitting.choices import NETS, WEIGHTS
 
-    assert set(HEADS) == set(get_args(HeadsOption))
     assert get_args(By) == WEIGHTS
     for net in NETS:
-        deferral.DeferralClassifier(net, loss="auto" if net == "trees" else "ova")._check_options()
+        deferral.DeferralClassifier(net, loss="ova")._check_options()
     monkeypatch.setattr("defero.data.tables.read.read_frame", None)
-    assert fit("none.csv", "--net", "deep").err.startswith(
-        "defero: --net must be one of auto, trees, linear, mlp, wrn-"
-    )
+    assert fit("none.csv", "--net", "deep").err.startswith("defero: --net must be one of auto, linear, mlp, wrn-")
     assert fit("none.csv", "--loss", "hinge").err.startswith("defero: --loss must be one of softmax, ova,")
 
 

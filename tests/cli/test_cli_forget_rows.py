@@ -7,7 +7,7 @@ import pytest
 from clinic import FIT, lesions, run
 
 from defero import InputError, Study
-from defero.data.rows_key import VARIABLE
+from defero.data.fingerprint import VARIABLE
 
 OURS, THEIRS = "ab" * 32, "cd" * 32
 
@@ -19,7 +19,7 @@ def clinic(tmp_path_factory):
     patients = [f"{number // 2:03d}" for number in range(120)]
     lesions(120).assign(patient=patients).to_csv(folder / "cases.csv", index=False)
     lesions(60, seed=8).assign(patient=[f"x{place}" for place in range(60)]).to_csv(folder / "new.csv", index=False)
-    options = [folder / "cases.csv", *FIT, "--heads", "shrunk", "--group", "patient", "--out"]
+    options = [folder / "cases.csv", *FIT, "--net", "auto", "--group", "patient", "--out"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, OURS)
         for out, more in (("kept", []), ("forgotten", ["--forget-rows"])):

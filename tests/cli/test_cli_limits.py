@@ -3,6 +3,7 @@
 import json
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import pytest
 from clinic import DOCTORS, enter, lesions, run
@@ -12,7 +13,8 @@ from defero.data.tables import read as reading
 from defero.data.tables.read import read_frame
 from defero.decide.terms import Terms
 
-FIRST = ["case", "ask", "label", "p_right", "expected_cost", "route", "panel", "model_says", "unusual", "p_model"]
+FIRST = ["case", "ask", "label", "p_right", "p_used", "expected_cost", "route", "panel", "model_says", "unusual"]
+FIRST += ["p_model"]
 
 
 @pytest.fixture
@@ -119,6 +121,9 @@ def test_round_by_round_every_case_gets_its_label(new):
     assert decisions.p_right.between(0, 1).all()
     wide = log.pivot(index="case", columns="expert", values="answer").reindex(new.case, columns=DOCTORS)
     steps = Team.load("model").next_step(new, answers=wide.astype(object).where(wide.notna(), None).to_numpy())
+    np.testing.assert_allclose(
+        decisions[["p_right", "p_used"]], np.column_stack([steps.p_right, steps.p_used]), atol=1e-6
+    )
     assert decisions.label.tolist() == steps.label.tolist()
     load = json.loads(route("--answers", "log.csv", "--json").out)["load"]
     assert load == {"model": 160 - log.case.nunique(), "settled": log.case.nunique(), **dict.fromkeys(DOCTORS, 0)}

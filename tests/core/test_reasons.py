@@ -26,8 +26,7 @@ def phrase(decision: Decision, i: int) -> str:
     else:
         rule = f": {decision.why_not}, with " if decision.why_not else " by rule, with "
         text = f"{who[asked]}{rule}{model} and best expert {expert}"
-    text += f"; unusual: {decision.unusual[i]}" if decision.unusual[i] else ""
-    return text + (f"; insufficient evidence on {who[decision.withheld[i]]}" if decision.withheld[i] != -1 else "")
+    return text + (f"; unusual: {decision.unusual[i]}" if decision.unusual[i] else "")
 
 
 @given(st.integers(0, 30), st.sampled_from(["", "asking did not pay"]), st.data())
@@ -45,7 +44,6 @@ def test_reasons_are_those_of_each_case(n, why_not, data):
         model_value=draw(np.float64, probability),
         best_expert=best,
         best_value=np.where(best < 0, -np.inf, draw(np.float64, probability)),
-        withheld=draw(np.int64, expert),
         unusual=draw(object, st.sampled_from(["", "age", "age; site"])),
         why_not=why_not,
     )

@@ -18,7 +18,7 @@ DECISION = {
     "model_value": [0.5, 0.8, 0.1],
     "best_expert": [0, 0, 1],
     "best_value": [0.9, 0.7, 0.7],
-    "withheld": [-1, -1, -1],
+    "p_right": [0.9, 0.8, 0.7],
 }
 ANSWER = {
     "label": np.array(["a", "b"], dtype=object),
@@ -65,19 +65,16 @@ def test_a_decision_on_nothing_has_no_coverage():
 def slow_reason(decision, i):
     """One phrase at a time."""
     best, asked = int(decision.best_expert[i]), int(decision.expert[i])
-    tail = ""
-    if decision.withheld[i] != -1:
-        tail = f"; insufficient evidence on {decision.expert_names[decision.withheld[i]]}"
     if best == -1:
-        return f"no expert available{tail}"
+        return "no expert available"
     model = f"model {decision.model_value[i]:.3f}"
     expert = f"{decision.expert_names[best]} {decision.best_value[i]:.3f}"
     if asked == best and decision.best_value[i] >= decision.model_value[i]:
-        return f"{expert} >= {model}{tail}"
+        return f"{expert} >= {model}"
     if asked == -1 and decision.model_value[i] > decision.best_value[i]:
-        return f"{model} > {expert}{tail}"
+        return f"{model} > {expert}"
     decider = "model" if asked == -1 else decision.expert_names[asked]
-    return f"{decider} by rule, with {model} and best expert {expert}{tail}"
+    return f"{decider} by rule, with {model} and best expert {expert}"
 
 
 @given(st.integers(0, 10_000))
@@ -86,9 +83,9 @@ def test_reasons_are_the_slow_twins(seed):
     n = 40
     value = np.round(rng.choice([rng.normal(size=n), rng.integers(-3, 2003, n) / 2000], axis=0), 4)
     value[rng.random(n) < 0.1] = -np.inf
-    whom = [rng.integers(-1, 3, n) for _ in range(3)]
+    whom = [rng.integers(-1, 3, n) for _ in range(2)]
     model = np.round(rng.integers(0, 2001, n) / 2000, 4)
-    decision = Decision(whom[0], ("ann", "bob", "50 %"), rng.random(n), model, whom[1], value, whom[2])
+    decision = Decision(whom[0], ("ann", "bob", "50 %"), rng.random(n), model, whom[1], value)
     assert decision.reason == [slow_reason(decision, i) for i in range(n)]
     assert decision.columns(5)["reason"] == decision.reason[:5]
 
@@ -126,7 +123,7 @@ def test_an_answer_tells_who_was_heard():
         (Decision, DECISION, {"expert": [[0]]}, r"expert must be \(n,\) whole numbers"),
         (Decision, DECISION, {"best_expert": [5, 0, 0]}, r"best_expert must be \(n,\) whole numbers"),
         (Decision, DECISION, {"best_expert": [0]}, r"best_expert must have shape \(3,\) like expert, got \(1,\)"),
-        (Decision, DECISION, {"withheld": [0, 0]}, r"withheld must have shape \(3,\) like expert, got \(2,\)"),
+        (Decision, DECISION, {"p_right": [0, 0]}, r"p_right must have shape \(3,\) like expert, got \(2,\)"),
         (Decision, DECISION, {"expected_cost": [0]}, r"expected_cost must have shape \(3,\) like expert, got \(1,\)"),
         (Decision, DECISION, {"model_value": [[1, 2, 3]]}, r"model_value must have shape \(3,\) like expert"),
         (Decision, DECISION, {"best_value": 0}, r"best_value must have shape \(3,\) like expert, got \(\)"),

@@ -11,8 +11,16 @@ import numpy as np
 import pytest
 
 from defero.core.errors import InputError
-from defero.data.fingerprint import row_fingerprints, siphash, text_fingerprints
-from defero.data.rows_key import VARIABLE, key_file, key_id, known_key_id, rows_key
+from defero.data.fingerprint import (
+    VARIABLE,
+    key_file,
+    key_id,
+    known_key_id,
+    row_fingerprints,
+    rows_key,
+    siphash,
+    text_fingerprints,
+)
 
 
 @pytest.fixture
@@ -35,7 +43,7 @@ def test_the_key_is_made_at_first_use_and_is_private(home):
 
 
 def test_processes_that_start_together_have_one_key(home):
-    code = "from defero.data.rows_key import rows_key; print(rows_key().hex())"
+    code = "from defero.data.fingerprint import rows_key; print(rows_key().hex())"
     runs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert len({run.communicate()[0] for run in runs}) == 1
 

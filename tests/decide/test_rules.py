@@ -1,4 +1,4 @@
-"""Who decides: the paper's rule against a slow twin, fees and absences, experts without a record, the baselines."""
+"""Who decides: the paper's rule against a slow twin, fees and absences, the baselines."""
 
 import numpy as np
 import pytest
@@ -40,14 +40,14 @@ def names(n_experts):
     return tuple(f"dr_{j}" for j in range(n_experts))
 
 
-def slow_rule(model, experts, fees, can, proven):
+def slow_rule(model, experts, fees, can):
     """Eq. 7, item by item: the model unless some expert is worth at least as much; the first of equals."""
     chosen = []
     for i in range(len(model)):
         who, worth = -1, None
         for j in range(len(experts[i])):
             value = experts[i][j] - fees[i][j]
-            if can[i][j] and proven[j] and value >= model[i] and (worth is None or value > worth):
+            if can[i][j] and value >= model[i] and (worth is None or value > worth):
                 who, worth = j, value
         chosen.append(who)
     return chosen
@@ -62,20 +62,14 @@ def situations(draw):
         draw(arrays(float, shape, elements=grid)),
         draw(arrays(float, shape, elements=grid)),
         draw(arrays(bool, shape)),
-        draw(arrays(bool, n_experts)),
     )
 
 
 @given(situations())
 def test_the_slow_twin_agrees(situation):
-    model, experts, fees, can, proven = situation
+    model, experts, fees, can = situation
     decision = decide(
-        team(model, experts),
-        MostLikelyRight(),
-        expert_names=names(experts.shape[1]),
-        fees=fees,
-        available=can,
-        proven=proven,
+        team(model, experts), MostLikelyRight(), expert_names=names(experts.shape[1]), fees=fees, available=can
     )
     assert decision.expert.tolist() == slow_rule(*(part.tolist() for part in situation))
     for i, j in enumerate(decision.expert):
@@ -85,7 +79,7 @@ def test_the_slow_twin_agrees(situation):
 
 @given(situations())
 def test_no_other_choice_is_expected_to_cost_less(situation):
-    model, experts, fees, can, _ = situation
+    model, experts, fees, can = situation
     decision = decide(
         team(model, experts), MostLikelyRight(), expert_names=names(experts.shape[1]), fees=fees, available=can
     )
@@ -153,46 +147,12 @@ def test_nobody_to_ask_leaves_the_model(rule):
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.kind)
 @given(situations())
-def test_no_rule_asks_the_absent_or_the_unproven(rule, situation):
-    model, experts, fees, can, proven = situation
-    decision = decide(
-        team(model, experts),
-        rule,
-        expert_names=names(experts.shape[1]),
-        fees=fees,
-        available=can,
-        proven=proven,
-    )
+def test_no_rule_asks_the_absent(rule, situation):
+    model, experts, fees, can = situation
+    decision = decide(team(model, experts), rule, expert_names=names(experts.shape[1]), fees=fees, available=can)
     rows = np.flatnonzero(decision.deferred)
-    assert (can & proven)[rows, decision.expert[rows]].all()
+    assert can[rows, decision.expert[rows]].all()
     assert len(decision.reason) == len(model)
-
-
-def test_an_expert_without_a_record_is_named_but_not_asked():
-    scores = team([0.5, 0.75, 0.25], [[0.625, 0.875]] * 3)
-    decision = decide(scores, MostLikelyRight(), expert_names=("ann", "bob"), proven=np.array([True, False]))
-    assert decision.name.tolist() == ["ann", "model", "ann"]
-    assert decision.reason == [
-        "ann 0.625 >= model 0.500; insufficient evidence on bob",
-        "model 0.750 > ann 0.625; insufficient evidence on bob",
-        "ann 0.625 >= model 0.250; insufficient evidence on bob",
-    ]
-    alone = decide(scores, MostLikelyRight(), expert_names=("ann", "bob"), proven=np.array([False, False]))
-    assert alone.reason == ["no expert available; insufficient evidence on bob"] * 3
-
-
-def test_a_worse_expert_without_a_record_is_not_worth_a_word():
-    scores = team([0.9], [[0.95, 0.5]])
-    decision = decide(scores, MostLikelyRight(), expert_names=("ann", "bob"), proven=np.array([True, False]))
-    assert decision.reason == ["ann 0.950 >= model 0.900"]
-    absent = decide(
-        scores,
-        MostLikelyRight(),
-        expert_names=("ann", "bob"),
-        proven=np.array([False, True]),
-        available=[False, True],
-    )
-    assert absent.reason == ["model 0.900 > bob 0.500"]
 
 
 def test_the_model_alone_and_the_best_expert_always():
@@ -256,7 +216,7 @@ def test_what_is_wrong_is_said(options, message):
 
 @given(situations())
 def test_dearer_experts_are_asked_no_more(situation):
-    model, experts, fees, can, _ = situation
+    model, experts, fees, can = situation
     assume(experts.shape[1] > 0)
     scores, who = team(model, experts), names(experts.shape[1])
     cheap = decide(scores, MostLikelyRight(), expert_names=who, available=can)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from defero import Team, TwoStageDeferral
-from defero.data.rows_key import VARIABLE, rows_key
+from defero.data.fingerprint import VARIABLE, rows_key
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "privacy.md"
 

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from defero.calibration.calibrator import PRIOR_ITEMS
-from defero.estimators.expert_heads import fold_of_items
 from few_answers_crowd import crowd, lesson_of
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
@@ -14,14 +12,15 @@ from sklearn.preprocessing import StandardScaler
 from defero import DeferralClassifier, Recipe
 from defero.core.splits import sample_rows
 from defero.estimators import surrogate_fit as room
+from defero.estimators.skilled import fold_of_items
 from defero.estimators.surrogate_fit import (
-    STRENGTHS,
     ChosenNetwork,
     NetworkOptions,
     choose_network,
     enough_items,
     train_network,
 )
+from defero.learn.fit_classes import PRIOR_ITEMS, STRENGTHS
 from defero.losses import DeferralLoss
 
 X, Y, M = crowd(n_features=12)
@@ -167,10 +166,8 @@ def warm(monkeypatch):
 def both(loss):
     """Fit a team whose network is chosen, and the same network by hand."""
     answers = np.where(M < 0, 1 - Y[:, None], M)
-    auto = DeferralClassifier("auto", loss=loss, heads="separate", random_state=0)
-    plain = DeferralClassifier(
-        "linear", loss=loss, heads="separate", recipe=Recipe(weight_decay=16 / len(Y)), random_state=0
-    )
+    auto = DeferralClassifier("auto", loss=loss, random_state=0)
+    plain = DeferralClassifier("linear", loss=loss, recipe=Recipe(weight_decay=16 / len(Y)), random_state=0)
     return [team.fit(X, Y, experts=answers) for team in (auto, plain)]
 
 

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 import torch
-from defero.scorers.team import TeamScorer
 from PIL import Image
 from sklearn.base import clone
 from tiny_pictures import Pooled, pictures, small_team
@@ -15,6 +14,7 @@ from tiny_pictures import Pooled, pictures, small_team
 from defero import Team
 from defero.core.errors import InputError
 from defero.data.recipes.pictures import PictureFiles
+from defero.learn.scorer import SkillScorer
 
 X, Y, M = pictures()
 NEW_X, NEW_Y, NEW_M = pictures(120, seed=1)
@@ -65,8 +65,8 @@ def test_the_scores_are_those_of_the_net_whatever_the_block(own_module, monkeypa
 
 def test_the_heads_of_newcomers_look_at_the_net_and_not_at_pixels(own_module):
     scorer = own_module.team_.scorer
-    assert isinstance(scorer, TeamScorer)
-    assert scorer.lens.n_features == 8  # of 8 x 8 x 3 pixels
+    assert isinstance(scorer, SkillScorer)
+    assert len(scorer.skill.directions.center) == 8  # of 8 x 8 x 3 pixels
     joined = clone(own_module)._adopt(own_module.team_)
     good = np.where(np.arange(120) % 10 == 0, (NEW_Y + 1) % 3, NEW_Y)
     joined.add_expert("eva", NEW_X, NEW_Y, good)
@@ -78,18 +78,10 @@ def test_the_heads_of_newcomers_look_at_the_net_and_not_at_pixels(own_module):
 
 
 def test_a_newcomers_strength_is_found_in_what_the_net_sees(own_module):
-    assert not own_module.team_.scorer.lens.reads_classes  # the embedding is all there is
     joined = clone(own_module)._adopt(own_module.team_)
     joined.add_expert("kim", NEW_X, NEW_Y, np.where(NEW_Y == 0, 0, (NEW_Y + 1) % 3))
     believed = joined.predict_expert_proba(X)[:, 4]
     assert believed[Y == 0].mean() > believed[Y != 0].mean() + 0.2
-
-
-def test_a_population_of_many_held_out_answers_reads_the_class_posterior():
-    team = small_team(Pooled(), max_epochs=1, validation_fraction=0.5).fit(X, Y, experts=M)
-    assert team.team_.scorer.lens.reads_classes
-    few = small_team(Pooled(), max_epochs=1, validation_fraction=0.0).fit(X, Y, experts=M)
-    assert not few.team_.scorer.lens.reads_classes
 
 
 def test_rows_of_pictures_are_told_apart():
@@ -258,8 +250,7 @@ def test_a_batch_of_large_pictures_is_smaller(shape, n_items, batch_size):
     ("team", "data", "words"),
     [
         (small_team("mlp"), X, r"net='mlp' takes \(n, d\) features, got shape \(200, 8, 8, 3\)"),
-        (small_team(heads="shrunk"), X, "heads='shrunk' is for the nets linear, mlp and auto"),
-        (small_team(answer_weights="label"), X, "answer_weights need shrunk heads, which deep nets do not have"),
+        (small_team(answer_weights="label"), X, "answer_weights are for net='auto' with loss='auto'"),
         (small_team(precision="float64"), X, "precision of a deep net must be None or one of float32, bf16-mixed"),
         (small_team(precision="bf16-mixed"), X, "needs a GPU, got the device cpu"),
         (small_team(text="note"), X, "text names columns of a DataFrame, but X holds pictures"),

@@ -121,9 +121,9 @@ def test_listed_answers_teach_a_linear_model_what_the_grid_teaches(loss, monkeyp
         monkeypatch.setattr(verdicts, "CELLS_AT_ONCE", at_once)
         monkeypatch.setattr(verdicts, "FILLED", filled)
         monkeypatch.setattr(verdicts, "LOGITS_AT_ONCE", 1_000)
-        team = DeferralClassifier(
-            "linear", loss=loss, heads="separate", recipe=Recipe(weight_decay=0.01), random_state=0
-        ).fit(features, labels, experts=experts)
+        team = DeferralClassifier("linear", loss=loss, recipe=Recipe(weight_decay=0.01), random_state=0).fit(
+            features, labels, experts=experts
+        )
         found.append((team.predict_proba(features), team.predict_expert_proba(features)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-3)

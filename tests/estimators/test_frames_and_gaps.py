@@ -128,8 +128,8 @@ def test_a_pipeline_of_a_frame_gives_the_same_as_alone_and_is_saved(tmp_path):
         assert loaded.decide(SITES[:1].assign(site="toe")).unusual.tolist() == ["site"]
 
 
-def test_shrunk_heads_go_with_a_pipeline_of_a_frame():
-    team = TwoStageDeferral(reading_gaps(), heads="shrunk").fit(SITES, LABELS, ANSWERS)
+def test_skill_goes_with_a_pipeline_of_a_frame():
+    team = TwoStageDeferral(reading_gaps()).fit(SITES, LABELS, ANSWERS)
     alone = reading_gaps().fit(SITES.drop(columns="unit"), LABELS)
     np.testing.assert_allclose(team.predict_proba(SITES), alone.predict_proba(SITES), atol=1e-12)
 

@@ -62,8 +62,10 @@ def test_an_expert_who_is_always_right_is_not_certain():
     answers = M.copy()
     answers[:, 0] = Y
     answers[20:, 0] = -1
-    team = TwoStageDeferral().fit(X, Y, experts=answers)
-    np.testing.assert_allclose(team.predict_expert_proba(X)[:, 0], 21 / 22)
+    alone = TwoStageDeferral(expert_model=LogisticRegression()).fit(X, Y, experts=answers)
+    np.testing.assert_allclose(alone.predict_expert_proba(X)[:, 0], 21 / 22)
+    together = TwoStageDeferral().fit(X, Y, experts=answers).predict_expert_proba(X)[:, 0]
+    assert 0.8 < together.mean() < together.max() < 1.0
 
 
 def test_labels_unknown_to_a_fitted_classifier_are_named():

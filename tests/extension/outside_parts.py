@@ -25,7 +25,7 @@ def joined_loss(class_logits, expert_logits, labels, correct, *, observed=None):
 
 
 SQUARED = Loss(squared_loss, link="decoupled")
-JOINED = Loss(joined_loss, link="decoupled", shrinkable=True)
+JOINED = Loss(joined_loss, link="decoupled", separable=True)
 
 
 def loudest(ballot: Ballot) -> Answer:

@@ -17,7 +17,7 @@ def test_it_runs_and_its_errors_are_one_line(tmp_path):
     install(tmp_path / "package", "toy", example("A command"), group="defero.commands", name="whom", attribute="whom")
     labels = np.arange(60) % 2
     answers = np.stack([labels, 1 - labels], axis=1)
-    team = TwoStageDeferral(heads="separate").fit(labels[:, None] + 0.5, labels, experts=answers)
+    team = TwoStageDeferral().fit(labels[:, None] + 0.5, labels, experts=answers)
     team.save(tmp_path / "model")
 
     def whom(folder):

@@ -44,7 +44,7 @@ def test_fit_and_route_read_it_and_decisions_are_written_back(tmp_path):
     (tmp_path / "past.cards").write_text(json.dumps(cards(200)))
     new = [{"card": one["card"], "size": one["size"]} for one in cards(20)]
     (tmp_path / "new.cards").write_text(json.dumps(new))
-    options = ["--label", "truth", "--net", "trees", "--out", tmp_path / "model"]
+    options = ["--label", "truth", "--out", tmp_path / "model"]
     run("fit", tmp_path / "past.cards", *options)
     for out in ("decisions.csv", "decided.cards"):
         run("route", tmp_path / "model", tmp_path / "new.cards", "--out", tmp_path / out)

@@ -34,7 +34,7 @@ def test_fit_and_route_read_and_write_it(tmp_path):
     table = cases(200)
     table.to_csv(tmp_path / "cases.psv", sep="|", index=False)
     table[["size"]].to_csv(tmp_path / "new.psv", sep="|", index=False)
-    options = ["--label", "truth", "--experts", "ann,ben", "--net", "trees", "--out", tmp_path / "model"]
+    options = ["--label", "truth", "--experts", "ann,ben", "--out", tmp_path / "model"]
     run("fit", tmp_path / "cases.psv", *options)
     run("route", tmp_path / "model", tmp_path / "new.psv", "--out", tmp_path / "decisions.psv")
     decisions = pd.read_csv(tmp_path / "decisions.psv", sep="|")

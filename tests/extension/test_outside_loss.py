@@ -23,11 +23,10 @@ def test_fit_save_load_decide(tmp_path):
     assert np.array_equal(Team.load(tmp_path / "model").decide(X[TEST]).expert, decision.expert)
 
 
-def test_our_own_loss_written_anew_gives_the_same_team_with_shrunk_heads_too():
+def test_our_own_loss_written_anew_gives_the_same_team():
     LOSSES.register("joined", JOINED)
-    for heads in ("separate", "shrunk"):
-        ours, theirs = (fitted(loss=loss, heads=heads) for loss in ("decoupled", "joined"))
-        np.testing.assert_allclose(theirs.predict_expert_proba(X[TEST]), ours.predict_expert_proba(X[TEST]), atol=1e-4)
+    ours, theirs = (fitted(loss=loss) for loss in ("decoupled", "joined"))
+    np.testing.assert_allclose(theirs.predict_expert_proba(X[TEST]), ours.predict_expert_proba(X[TEST]), atol=1e-4)
 
 
 def test_an_installed_package_adds_one_without_being_imported(installed):

@@ -197,7 +197,7 @@ INPUTS = {
     "export": Input(
         write_export,
         {
-            "fit": ["fit", "past.json", "--net", "trees", "--out", "team", "--json"],
+            "fit": ["fit", "past.json", "--out", "team", "--json"],
             "evaluate": ["evaluate", "team", "judged.json", "--json"],
             "report": ["report", "team", "judged.json"],
             "route": _route(new="new.json"),
@@ -209,7 +209,7 @@ INPUTS = {
         write_groups,
         {
             "fit": [
-                "fit", "past.csv", *WIDE, "--group", "patient", "--net", "linear", "--loss", "ova", "--heads", "shrunk",
+                "fit", "past.csv", *WIDE, "--group", "patient", "--answer-weights", "label+features",
                 "--features", "age,size,site", "--target", "all-correct", "--alpha", "0.2", "--out", "team", "--json",
             ],
             "evaluate": ["evaluate", "team", "judged.csv", "--by", "site", "--json"],
@@ -219,7 +219,7 @@ INPUTS = {
             "route_newcomer": _route(model="larger"),
             "fit_time": [
                 "fit", "past.csv", *WIDE, "--time", "day", "--net", "linear", "--loss", "softmax",
-                "--heads", "separate", "--features", "age,size,site", "--out", "later", "--json",
+                "--features", "age,size,site", "--out", "later", "--json",
             ],
             "route_time": _route(model="later"),
         },

@@ -77,8 +77,8 @@ WIDE = ["--label", "truth", "--experts", ",".join(READERS), "--key", "visit"]
 LOG = ["--label", "truth", "--text", "remark", "--key", "visit"]
 TEAMS = {
     "wide": ["wide.csv", *WIDE],
-    "linear_softmax": ["wide.csv", *WIDE, "--net", "linear", "--loss", "softmax", "--heads", "separate"],
-    "shrunk": ["wide.csv", *WIDE, "--net", "linear", "--heads", "shrunk", "--target", "all-correct", "--alpha", "0.2"],
+    "linear_softmax": ["wide.csv", *WIDE, "--net", "linear", "--loss", "softmax"],
+    "weighted": ["wide.csv", *WIDE, "--answer-weights", "label+features", "--target", "all-correct", "--alpha", "0.2"],
     "groups": ["groups.csv", *WIDE, "--group", "patient"],
     "times": ["times.csv", *WIDE, "--time", "day", "--net", "linear"],
     "log": [

@@ -47,7 +47,7 @@ class Cases:
         self.models, self.room, self.seed = models, room, seed
         self.readable = sorted(tables())
         self.tables = tables() | {path.name: path.read_bytes() for path in sorted(CORPUS.iterdir())}
-        self.study = Study.load(models / "trees")
+        self.study = Study.load(models / "table")
         self.frame = frame(5, seed=2)
 
     def attempt(self, number):

@@ -56,12 +56,12 @@ def save_models(folder):
     cases = frame()
     features, labels, answers = cases[["age", "site"]], cases[LABEL], cases[EXPERTS]
     parts = [slice(0, 120), slice(120, 180), slice(180, 240)]
-    team = DeferralClassifier("trees", random_state=0)
+    team = DeferralClassifier(random_state=0)
     for part, step in zip(parts, (team.fit, team.calibrate, team.conformalize), strict=True):
         step(
             features[part], labels[part], experts=answers[part], **({"alpha": 0.2} if step == team.conformalize else {})
         )
-    team.save(folder / "trees")
+    team.save(folder / "table")
     TwoStageDeferral().fit(features[["age"]].to_numpy(), labels, experts=answers).save(folder / "two-stage")
     scored = cases[[KEY, "age", "site"]].assign(**{one: (cases[one] == labels).astype(float) for one in EXPERTS})
     PoolStudy.fit(scored, expert_names=EXPERTS, model="ridge", key=KEY).save(folder / "pool")

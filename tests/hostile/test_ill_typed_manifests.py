@@ -4,12 +4,10 @@ import copy
 import hashlib
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from defero.scorers.blend import BlendScorer
 from safetensors.numpy import load, save
 
 from defero import DeferralClassifier, Recipe, Team, TwoStageDeferral
@@ -82,12 +80,7 @@ def saved(tmp_path_factory):
     team.calibrate(cal[0], cal[1], experts=cal[2])
     team.conformalize(conf[0], conf[1], experts=conf[2], alpha=0.2)
     team.save(folder / "linear")
-    trees = DeferralClassifier().fit(frame, y, experts=experts)
-    base = trees.team_.scorer.base
-    parts_of = base.parts if isinstance(base, BlendScorer) else (base, base)
-    blend = BlendScorer(tuple(parts_of), np.ones(len(parts_of)))
-    trees.team_.scorer = replace(trees.team_.scorer, base=blend)
-    trees.save(folder / "blend")
+    DeferralClassifier().fit(frame, y, experts=experts).save(folder / "table")
     TwoStageDeferral().fit(x[:, None], y, experts=experts).save(folder / "two-stage")
     scored = frame.assign(a=experts[:, 0] == y, b=experts[:, 1] == y).astype({"a": float, "b": float})
     terms = {"fees": {"a": 0.1, "b": 1.0}, "error_cost": 3.0}
@@ -95,7 +88,7 @@ def saved(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("kind", "least"), [("linear", 200), ("two-stage", 50), ("blend", 100), ("pool", 50)])
+@pytest.mark.parametrize(("kind", "least"), [("linear", 200), ("two-stage", 50), ("table", 100), ("pool", 50)])
 def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
     folder = saved / kind
     manifest = json.loads((folder / MANIFEST).read_text())
@@ -118,7 +111,6 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
 @pytest.mark.parametrize(
     ("path", "value", "fact"),
     [
-        (("min_answers",), None, "min_answers must be a whole number"),
         (("facts",), [], "facts must be an object"),
         (("facts", "x"), 1, "facts.x is unknown"),
         (("facts", "parameters", "x"), [[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]], "nested at most 20 deep"),
@@ -137,7 +129,7 @@ def test_an_ill_typed_value_ends_in_one_sentence(saved, kind, least):
         (("recipe", "columns", 0, "kind"), "code", "must be one of number, category, text, vector"),
         (("panel", "fees"), [0.1], "fees is made for 1 experts"),
         (("panel", "available"), [True] * 3, "available is made for 3 experts"),
-        (("panel", "discount"), [2.0, 1.0], "discount must be the type and the shape of its array"),
+        (("law", "errors"), [2.0, 1.0], "errors must be the type and the shape of its array"),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
 )
@@ -232,7 +224,7 @@ def test_parts_for_other_experts_are_refused(saved, tmp_path):
         Team.load(folder)
     alone = {**json.loads((folder / MANIFEST).read_text()), "calibrator": None, "selection": None, "panel": None}
     whole = load((folder / WEIGHTS).read_bytes())
-    rest = {name: array for name, array in whole.items() if not name.startswith(("selection.", "panel."))}
+    rest = {name: array for name, array in whole.items() if not name.startswith(("selection.", "calibrator."))}
     (folder / WEIGHTS).write_bytes(save(rest))
     reweigh(folder, alone, "answer_counts", np.array([1, 2, 3]))
     with pytest.raises(ModelFolderError, match="3 expert columns, got 2 and 2"):
@@ -242,8 +234,10 @@ def test_parts_for_other_experts_are_refused(saved, tmp_path):
 @pytest.mark.parametrize(
     ("place", "array", "fact"),
     [
-        ("panel.discount", np.array([2.0, 1.0]), "panel.discount must be numbers that are finite and in their range"),
-        ("panel.discount", np.array([2**63] * 2, dtype=np.uint64), "panel.discount must be numbers"),
+        ("law.prior", np.array([2.0, 1.0]), "law.prior must be numbers that are finite and in their range"),
+        ("law.prior", np.array([2**63] * 2, dtype=np.uint64), "law.prior must be numbers"),
+        ("law.errors", np.full((2, 2), 0.5), "must be 0 on the diagonal, positive elsewhere, and sum to 1"),
+        ("law.errors", np.array([[0.0, np.nan], [1.0, 0.0]]), "law.*errors must be"),
         ("selection.weights", np.array([0.0, np.nan, 0.0]), "selection.weights must be numbers that are finite"),
         ("answer_counts", np.array([-1, 5]), "answer_counts must be numbers that are finite and in their range"),
         ("stranger", np.ones(1), "stranger is unknown"),

@@ -192,10 +192,7 @@ def test_liars_are_found():
     ("answers", "sentence"),
     [
         ({"dr_a": 200, "dr_b": 14}, "Few answers to learn from: dr_b (14)."),
-        (
-            {"dr_a": 20, "dr_b": 3},
-            "Few answers to learn from: dr_b (3) and dr_a (20); never asked alone with fewer than 5.",
-        ),
+        ({"dr_a": 20, "dr_b": 3}, "Few answers to learn from: dr_b (3) and dr_a (20)."),
         ({"dr_a": 30, "dr_b": None}, None),
         (
             {f"e{j}": j + 5 for j in range(50)},
@@ -204,7 +201,7 @@ def test_liars_are_found():
     ],
 )
 def test_thin_evidence(answers, sentence):
-    assert thin_evidence([expert(name, answers=count) for name, count in answers.items()], min_answers=5) == sentence
+    assert thin_evidence([expert(name, answers=count) for name, count in answers.items()]) == sentence
 
 
 def recorded(answered, label_idx):
@@ -213,7 +210,7 @@ def recorded(answered, label_idx):
     n_items, n_experts = answered.shape
     scores = Scores.from_probabilities(np.full((n_items, 2), 0.5), np.full((n_items, n_experts), 0.5))
     nobody, even = np.full(n_items, -1), np.full(n_items, 0.5)
-    decision = Decision(nobody, names, even, even, nobody, even, nobody)
+    decision = Decision(nobody, names, even, even, nobody, even)
     answer_idx = np.where(answered, label_idx[:, None], -1)
     return Trial(np.array(["a", "b"]), label_idx, answer_idx, scores, decision, scores)
 

@@ -31,7 +31,7 @@ def decision(expert, *, n_experts):
     n = len(expert)
     names = tuple(f"e{j}" for j in range(n_experts))
     zeros, nobody = np.zeros(n), np.full(n, -1)
-    return Decision(np.asarray(expert), names, zeros, zeros, nobody, zeros, nobody)
+    return Decision(np.asarray(expert), names, zeros, zeros, nobody, zeros)
 
 
 def test_a_case_by_hand():

@@ -26,8 +26,8 @@ def test_it_equals_the_obvious_loop(n_items, n_experts, seed):
 
 
 def test_a_decision_will_do_and_only_cells_of_who_was_asked_are_read():
-    zeros, nobody = np.zeros(3), np.full(3, -1)
-    decision = Decision(np.array([0, -1, 1]), ("ann", "bob"), zeros, zeros, np.array([0, 0, 1]), zeros, nobody)
+    zeros = np.zeros(3)
+    decision = Decision(np.array([0, -1, 1]), ("ann", "bob"), zeros, zeros, np.array([0, 0, 1]), zeros)
     proba = [[0.9, np.nan], [7.0, np.nan], [-1.0, 0.6]]
     found = decision_calibration(decision, proba, [[1.0, np.nan], [np.nan, 5.0], [-1.0, 0.0]])
     assert found.count.tolist() == [1, 1]

@@ -23,7 +23,7 @@ def trial_of(answer_idx, inside, *, target="any-correct", alpha=0.1, deferred=No
     names = tuple(f"e{j}" for j in range(n_experts))
     scores = Scores.from_probabilities(np.full((n, 2), 0.5), np.full((n, n_experts), 0.5))
     nobody, zeros = np.full(n, -1), np.zeros(n)
-    decision = Decision(nobody, names, zeros, scores.model_proba, nobody, np.full(n, -np.inf), nobody)
+    decision = Decision(nobody, names, zeros, scores.model_proba, nobody, np.full(n, -np.inf))
     panel = PanelTrial(
         sets=ExpertSets(mask, names, np.zeros(n, bool)),
         deferred=np.ones(n, bool) if deferred is None else np.asarray(deferred, bool),

@@ -31,8 +31,7 @@ def trial_of(label_idx, class_proba, expert_proba, answer_idx):
     best_value = np.array([row[j] if j >= 0 else -np.inf for row, j in zip(value, best, strict=True)]).reshape(n)
     whom = np.where(best_value >= scores.model_proba, best, -1)
     names = tuple(f"e{j}" for j in range(n_experts))
-    nobody = np.full(n, -1)
-    decision = Decision(whom, names, np.zeros(n), scores.model_proba, best, best_value, nobody)
+    decision = Decision(whom, names, np.zeros(n), scores.model_proba, best, best_value)
     return Trial(np.arange(scores.n_classes), np.asarray(label_idx, int), answers, scores, decision, scores)
 
 

@@ -290,3 +290,10 @@ def test_apply_takes_the_scores_that_fit_took():
 def test_a_temperature_must_be_positive():
     with pytest.raises(InputError, match=r"temperature must be positive and finite, got -1.0"):
         Calibrator(-1.0, IDENTITY)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_mixture_of_experts_cannot_be_calibrated(method):
+    scores = scores_from_logits("moe", np.zeros((2, 2)), np.zeros((2, 1)), model_logit=np.zeros(2))
+    with pytest.raises(InputError, match="a mixture of experts' weights are no probabilities and cannot be calibrated"):
+        fitted(scores, [0, 1], np.ones((2, 1), bool), method=method)

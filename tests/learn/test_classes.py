@@ -10,9 +10,8 @@ from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 from defero.learn.boost import Bins
-from defero.learn.classes import Classes, Linear, Trees
+from defero.learn.classes import Classes, Linear, TreeColumns, Trees
 from defero.learn.fit_classes import Labelled, best_strength, fit_classes, fit_linear, standards
-from defero.learn.tree_columns import TreeColumns
 
 
 def learned(features, label_idx, n_classes, *, weight=None, trees=True, fold=None):

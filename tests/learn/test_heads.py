@@ -13,8 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.learn.heads import FULL_FEATURES, Heads, fit_head, fit_heads, modes, root_of
-from defero.learn.log_loss import ExpertLogLoss
+from defero.learn.heads import FULL_FEATURES, ExpertLogLoss, Heads, fit_head, fit_heads, modes, root_of
 from defero.learn.prior import HeadPrior, fit_prior
 
 

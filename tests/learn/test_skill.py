@@ -88,9 +88,11 @@ def test_who_has_not_answered_is_the_population():
     unknown = skill.right(features, even)[:, 300]
     np.testing.assert_allclose(unknown, skill.with_unknown().right(features, even)[:, 301], atol=1e-12)
     assert np.abs(unknown - truth.mean(axis=1)).mean() < 0.03
-    prior, draws = skill.heads.prior, np.random.default_rng(0).normal(size=(4_000, 6 + 1))
-    phi = prior.design(with_class(features[:20], even[:20], np.zeros(20, int)))
-    people = prior.mean + draws @ np.linalg.cholesky(prior.covariance() + 1e-12 * np.eye(7)).T
+    prior = skill.heads.prior
+    draws = np.random.default_rng(0).normal(size=(4_000, len(prior.mean)))
+    inputs = skill.directions.of(features[:20])
+    phi = prior.design(with_class(inputs, even[:20], np.zeros(20, int)))
+    people = prior.mean + draws @ np.linalg.cholesky(prior.covariance() + 1e-12 * np.eye(len(prior.mean))).T
     np.testing.assert_allclose(unknown[:20, 0], sigmoid(phi @ people.T).mean(axis=1), atol=0.02)
 
 
@@ -156,7 +158,9 @@ def test_what_an_answer_s_weights_read(n_classes):
     found = with_class(inputs, proba, label_idx)
     is_class = label_idx[:, None] if n_classes == 2 else np.eye(n_classes)[label_idx]
     chosen = proba[np.arange(4), label_idx]
-    np.testing.assert_allclose(found, np.column_stack([inputs, is_class, np.log(chosen / (1 - chosen))]))
+    sign = 2 * is_class - 1 if n_classes == 2 else is_class
+    by_class = (inputs[:, :, None] * sign[:, None, :]).reshape(4, -1)
+    np.testing.assert_allclose(found, np.column_stack([inputs, is_class, np.log(chosen / (1 - chosen)), by_class]))
     assert len(blocks(2, n_classes=n_classes)) == found.shape[1]
     certain = with_class(NOTHING, np.array([[1.0, 0.0]]), np.array([1]))
     assert certain.tolist() == [[1.0, -7.0]]
@@ -197,7 +201,7 @@ def test_where_the_class_is_certain_the_sd_is_that_of_the_weights():
     skill, features, _, _, _ = a_skill()
     certain = np.eye(3)[np.zeros(len(features), int)]
     label_idx = np.zeros(len(features), int)
-    expected = skill.heads.logit_sd(with_class(features, certain, label_idx))
+    expected = skill.heads.logit_sd(with_class(skill.directions.of(features), certain, label_idx))
     np.testing.assert_allclose(skill.logit_sd(features, certain), expected)
     assert (skill.logit_sd(features, flat(len(features), 3)) > 0).all()
 
@@ -233,7 +237,7 @@ def test_an_answer_of_weight_0_is_as_if_absent():
 
 def test_a_thousand_experts_take_the_memory_of_their_answers():
     """2,000 items, 1,000 experts, 20 answers each: (n, J, K) numbers would be 48 MB, (n, J) 16 MB."""
-    features, label_idx, item, expert, right, _ = draw(5, n=2_000, n_experts=1_000, each=20)
+    features, label_idx, item, expert, right, _ = draw(5, n=2_000, n_experts=1_000, each=20, n_features=1)
     even = flat(2_000, 3)
     answers = answers_of(features, even, label_idx, item, expert, right, 1_000)
     started = time.process_time()
@@ -250,7 +254,7 @@ def test_a_thousand_experts_take_the_memory_of_their_answers():
 def test_few_features_are_read_as_they_are_and_many_by_their_main_directions():
     rng = np.random.default_rng(0)
     few = rng.normal(size=(50, 12))
-    np.testing.assert_array_equal(Directions.fit(few).of(few), few)
+    np.testing.assert_allclose(Directions.fit(few).of(few), (few - few.mean(axis=0)) / few.std(axis=0))
     for n in (30, 400):  # fewer items than features, and more
         features = rng.normal(size=(n, 40)) @ rng.normal(size=(40, 60)) + rng.normal(size=60)
         directions = Directions.fit(features)
@@ -272,10 +276,16 @@ def test_odd_parts_are_refused():
     skill, *_ = a_skill()
     with pytest.raises(InputError, match="axes must be finite, with 2 rows"):
         Directions(np.zeros(2), np.ones(2), np.full((2, 1), np.nan))
-    with pytest.raises(InputError, match="heads must read 5 features, got 6"):
+    with pytest.raises(InputError, match="heads must read 8 features, got 12"):
         Skill(Directions(np.zeros(1), np.ones(1)), skill.heads, 3)
     with pytest.raises(InputError, match="heads must read"):
         Skill(skill.directions, Heads.none(skill.heads.prior), 2)
+
+
+def test_no_items_are_no_trouble():
+    skill, features, even, *_ = a_skill()
+    assert skill.right(features[:0], even[:0]).shape == (0, 6, 3)
+    assert skill.logit_sd(features[:0], even[:0]).shape == (0, 6)
 
 
 def test_nobody_has_answered():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from defero.core.errors import InputError
-from defero.learn.temperature import apply_temperature, fit_temperature
+from defero.learn.logistic import apply_temperature, fit_temperature
 
 
 def log_loss(class_proba, labels, weight=None):

@@ -10,7 +10,7 @@ from defero import InputError
 from defero.core.codec import pack, unpack
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.estimators.training_data import columns_of
-from defero.learn.tree_columns import TreeColumns, oblique
+from defero.learn.classes import TreeColumns, oblique
 
 FRAME = pd.DataFrame({"age": [30.0, None, 50.0, 70.0], "site": ["a", "b", "a", None], "size": [1.0, 2.0, 3.0, 4.0]})
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from defero.core.errors import InputError
 from defero.losses import DeferralLoss, asymmetric_loss, decoupled_loss, moe_loss, ova_loss, softmax_loss
 from defero.losses.batch import check_batch
-from defero.training.dense import SEPARABLE
 
 NAMES = ["softmax", "ova", "decoupled", "asymmetric", "moe"]
 every_loss = pytest.mark.parametrize("name", NAMES)
@@ -235,7 +234,7 @@ def test_an_unknown_loss_is_named():
         DeferralLoss("moe")(**arguments)
 
 
-@pytest.mark.parametrize("loss", SEPARABLE)
+@pytest.mark.parametrize("loss", ["ova", "decoupled"])
 @pytest.mark.parametrize("j", [1, 20])
 def test_the_classes_gradient_of_a_separable_loss_lies_alone_in_memory(loss, j):
     """BLAS rounds columns of a wider matrix differently: over a training the classes then depend on J."""

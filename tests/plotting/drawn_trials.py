@@ -62,7 +62,7 @@ def _decide(scores, answer_idx, names, *, defer):
     deferred = (best_value >= scores.model_proba) & (best != -1) & (defer == "best")
     expert = np.where(deferred, best, -1)
     worth = np.where(deferred, best_value, scores.model_proba)
-    return Decision(expert, names, 1 - worth, scores.model_proba, best, best_value, np.full(n_items, -1))
+    return Decision(expert, names, 1 - worth, scores.model_proba, best, best_value)
 
 
 def texts(figure):

@@ -35,7 +35,7 @@ def test_a_public_module_lists_its_names_and_documents_them(module):
 def test_private_rooms_are_no_attributes():
     with pytest.raises(AttributeError, match="no attribute 'rooms'"):
         _ = defero.rooms
-    assert {"core", "team", "scorers", "heads", "cli"}.isdisjoint(dir(defero))
+    assert {"core", "team", "scorers", "cli"}.isdisjoint(dir(defero))
 
 
 def test_the_advised_estimator_has_at_most_a_dozen_parameters():

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("empty_pictures")
 
 
 def read(trial, record, *, made_of=None, **known):
-    evidence = Evidence(expert_sd=known.pop("sd", ()), min_answers=known.pop("least", 5), **known)
+    evidence = Evidence(expert_sd=known.pop("sd", ()), **known)
     return Reader(report_page(trial, record, made_of or provenance(), evidence=evidence))
 
 
@@ -192,15 +192,6 @@ def test_the_doubt_and_the_answers_behind_it_are_columns():
     plain = page()
     assert set(plain.cells("calibration", "Distance")["bob"]) == {"cases", "error"}
     assert "standard deviation" not in plain.text
-
-
-def test_who_is_not_asked_alone_is_named_with_their_answers():
-    text = evident().text
-    assert "fewer than 5 training answers" in text
-    assert ": eve (0), bob (3)." in text
-    assert "Never asked alone" not in evident((5, 6, 7)).text
-    assert "Never asked alone" not in evident((None, None, None)).text
-    assert "fewer than 1 training answer " in evident((1, 0, 3), least=1).text
 
 
 def test_what_training_learned_about_the_answers_is_shown():

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from defero import Study, read_cases
 from defero.service.access import RateLimit
 from defero.service.events import KINDS, HookFailed, HookSent, StudioFailed, StudioReached, StudioReady
-from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, Record
+from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, RecordEvent
 from defero.service.flow.team import Shelf, load_team
 from defero.service.office import Office
 from defero.service.serve import Shell
@@ -187,8 +187,8 @@ def connections(work):
     hook = work.send("POST", "/v1/webhooks", {"url": "https://hooks.example/a", "kinds": ["settled", "asked"]})["hook"]
     other = work.send("POST", "/v1/webhooks", {"url": "https://hooks.example/b", "kinds": ["outcome"]})["hook"]
     work.send("DELETE", f"/v1/webhooks/{other}")
-    office.do(Record(HookSent(hook=hook, upto=200)))
-    office.do(Record(HookFailed(hook=hook, status=500, retry_at=now() + 4)))
+    office.do(RecordEvent(HookSent(hook=hook, upto=200)))
+    office.do(RecordEvent(HookFailed(hook=hook, status=500, retry_at=now() + 4)))
     model = {"url": "https://models.example/v1", "model": "llama", "per_call": 0.01, "most_per_day": 2, "within": 300}
     work.send("PUT", "/v1/language-models/p4", model)
     calls = [step["case"] for _ in range(6) for step in work.add(5) if step["person"] == "p4"]
@@ -202,9 +202,9 @@ def connections(work):
     office.do(BeginCall(calls[1], "p4"))  # under way
     studio = {"url": "https://studio.example", "people": {"p3": "cem@clinic.example"}, "key_variable": "DEFERO_KEY_S"}
     link = work.send("PUT", "/v1/label-studio", studio)["link"]
-    office.do(Record(StudioReady(link=link, project=7, webhook=True)))
-    office.do(Record(StudioFailed(link=link, status=502, retry_at=now() + 3)))
-    office.do(Record(StudioReached(link=link)))
+    office.do(RecordEvent(StudioReady(link=link, project=7, webhook=True)))
+    office.do(RecordEvent(StudioFailed(link=link, status=502, retry_at=now() + 3)))
+    office.do(RecordEvent(StudioReached(link=link)))
 
 
 def plain(ledger):

@@ -10,7 +10,7 @@ from small_team import UNSURE, add_cases
 from conftest import app_on
 from defero.service import Problem
 from defero.service.events import StudioFailed
-from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, Record
+from defero.service.flow.connections import BeginCall, CallResult, EndCall, FailCall, RecordEvent
 from defero.service.flow.settings import AddPerson
 from defero.service.serve import Shell
 from defero.service.store.contents import read_addresses
@@ -111,7 +111,7 @@ def test_experts_answer_in_label_studio(office, lead, clock, monkeypatch):
         studio, addresses = read_studio(connection), read_addresses(connection)
     assert (studio.people, studio.poll, studio.title, addresses) == (("p1",), 20.0, "defero", {"p1": "ann@a.example"})
     office.do(add_cases(office.team, [UNSURE] * 2))
-    office.do(Record(StudioFailed(link=studio.link, status=0, retry_at=clock.now + 300)))
+    office.do(RecordEvent(StudioFailed(link=studio.link, status=0, retry_at=clock.now + 300)))
     shown = words(lead.page(PAGE))
     for phrase in (
         "ann answers in",

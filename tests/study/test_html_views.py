@@ -26,7 +26,7 @@ def cases(tmp_path_factory):
 @pytest.fixture(scope="module")
 def study(cases):
     study = Study(cases, random_state=0)
-    study.fit(net="trees")
+    study.fit()
     return study
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from defero import Study, read_cases
-from defero.datasets import chexpert_readers, credit_default, digits_team, recidivism_people
+from defero.datasets import chexpert_tables, credit_default, digits_team, recidivism_people
 
 DOCTORS = ["dr_adams", "dr_baker", "dr_chen"]
 CLINIC, NEW = (pd.read_csv(files("defero.datasets") / name) for name in ("clinic.csv", "clinic_new.csv"))
@@ -61,7 +61,7 @@ def test_the_names_of_the_clinics_classes_hardly_matter(clinic):
 
 
 def test_a_table_without_keys_in_another_order_has_the_same_routes():
-    options = {"net": "trees", "features": ["age", "size_mm", "site"]}
+    options = {"features": ["age", "size_mm", "site"]}
     route, label = decided(CLINIC, DOCTORS, NEW, **options)
     again, label_again = decided(*in_another_order(CLINIC, DOCTORS), NEW, **options)
     assert (route == again).all()
@@ -77,7 +77,7 @@ def test_a_split_by_key_stays_where_cells_are_corrected():
 
 
 SETS = {
-    "chexpert": lambda: chexpert_readers("Edema"),
+    "chexpert": lambda: chexpert_tables()["Edema"],
     "recidivism": lambda: recidivism_people().take(np.arange(0, 1_000, 2)),
     "credit": lambda: credit_default(n_experts=6).take(np.arange(1_500)),
     "digits": lambda: digits_team(random_state=0),

@@ -70,11 +70,9 @@ def test_python_and_the_command_line_agree(kind, tmp_path, monkeypatch):
     write_cases(tmp_path)
     table, options, words, cut_options, cuts = KINDS[kind]
 
-    fitted = json_of(
-        "fit", table, *options, *cut_options, "--net", "linear", "--heads", "shrunk", "--out", "by_command"
-    )
+    fitted = json_of("fit", table, *options, *cut_options, "--out", "by_command")
     study = Study(read_cases(table, **words), **cuts)
-    study.fit(net="linear", heads="shrunk")
+    study.fit()
     study.save("by_python")
     assert fitted == as_printed(study.to_dict())
     assert study.evaluate().cautions == tuple(fitted["test"]["cautions"])
@@ -101,7 +99,7 @@ def test_python_and_the_command_line_agree(kind, tmp_path, monkeypatch):
 
 def assert_same_decisions(study, model):
     assert run("route", model, "new.csv", "--key", "case", "--out", "decisions.csv").code == 0
-    written = pd.read_csv("decisions.csv", keep_default_na=False, na_values={"label": "", "p_right": ""})
+    written = pd.read_csv("decisions.csv", keep_default_na=False, na_values={"label": "", "p_right": "", "p_used": ""})
     pd.testing.assert_frame_equal(study.route("new.csv", key="case").to_frame(), written, check_dtype=False, rtol=1e-9)
 
 
@@ -359,7 +357,7 @@ def test_errors_name_arguments_in_python(clinic):
 def test_two_spellings_of_a_name_get_a_note():
     cases = lesions().rename(columns={"dr_a": "Dr Chen", "dr_b": "dr chen"})
     study = Study(read_cases(cases, label="truth", expert_names=["Dr Chen", "dr chen", "dr_c"], key="case"))
-    study.fit(net="linear", heads="shrunk")
+    study.fit()
     assert any("Dr Chen, dr chen may be one person" in note for note in study.notes)
 
 

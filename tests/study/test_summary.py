@@ -24,9 +24,9 @@ def trial():
     """Return forty cases of two classes, the odd ones given to an expert who is always right."""
     label_idx = np.arange(40) % 2
     scores = Scores.from_probabilities(np.tile([0.6, 0.4], (40, 1)), np.tile([0.7], (40, 1)))
-    whom, nobody = np.where(label_idx == 1, 0, -1), np.full(40, -1)
+    whom = np.where(label_idx == 1, 0, -1)
     value = scores.model_proba
-    decision = Decision(whom, ("ann",), np.zeros(40), value, np.zeros(40, int), np.full(40, 0.7), nobody)
+    decision = Decision(whom, ("ann",), np.zeros(40), value, np.zeros(40, int), np.full(40, 0.7))
     return Trial(np.array(["no", "yes"]), label_idx, label_idx[:, None], scores, decision, scores)
 
 

@@ -11,8 +11,8 @@ from defero.simulate.experts import right_with
 from defero.team.deciding import decide_scored
 
 TEAMS = {
-    "linear, shrunk heads": lambda: DeferralClassifier("linear", loss="ova", heads="shrunk", random_state=0),
-    "linear, own experts": lambda: DeferralClassifier("linear", loss="ova", heads="separate", random_state=0),
+    "a table": lambda: DeferralClassifier(random_state=0),
+    "linear, own experts": lambda: DeferralClassifier("linear", loss="ova", random_state=0),
     "linear, softmax": lambda: DeferralClassifier("linear", loss="softmax", random_state=0),
     "mlp": lambda: DeferralClassifier("mlp", loss="ova", random_state=0),
     "two-stage": lambda: TwoStageDeferral(),

@@ -1,11 +1,13 @@
-"""A small team with heads: 400 cases, three features, four experts; and one whose experts the base scores itself."""
+"""A small team with skill: 400 cases, three features, four experts; and one whose experts the base scores itself."""
 
 import numpy as np
-from defero.heads import Heads, Lens, fit_heads, fit_prior
-from defero.scorers.team import TeamScorer
 
 from defero import Team
 from defero.core.scores import sigmoid
+from defero.learn.fit_skill import SkillAnswers
+from defero.learn.heads import Heads
+from defero.learn.scorer import SkillScorer
+from defero.learn.skill import Directions, Skill
 from defero.scorers.network import NetworkScorer
 
 N, D = 400, 3
@@ -34,21 +36,28 @@ def network(n_experts, loss="decoupled"):
     return NetworkScorer(loss, np.zeros(D), np.ones(D), {"class": (), "expert": ()}, heads, reads_classes=False)
 
 
-def shrunk_scorer():
+def answers_of(class_proba):
+    """Return the four experts' answers to the cases of seed 0, beside a model's probabilities."""
     X, y, said = cases(0)
-    lens = Lens.fit(X, reads_classes=True)
-    base = network(0)
-    phi = lens.transform(X, base.score(X).class_proba)
     item, expert = np.divmod(np.arange(4 * N), 4)
-    heads = fit_heads(phi, item, expert, (said == y[:, None])[item, expert], n_experts=4)
-    return TeamScorer(base, lens, heads, n_own=0, order=np.arange(4))
+    label_idx = (y == CLASSES[1]).astype(np.int64)
+    right = (said == y[:, None])[item, expert]
+    return SkillAnswers(Directions.fit(X).of(X), class_proba, label_idx, item, expert, right, np.ones(4 * N), 4)
+
+
+def shrunk_scorer():
+    """The skill of all four beside a base that knows nobody."""
+    X, base = cases(0)[0], network(0)
+    answers = answers_of(base.score(X).class_proba)
+    return SkillScorer(base, Skill(Directions.fit(X), answers.heads(np.arange(4 * N)), 2), 0, np.arange(4))
 
 
 def own_scorer(loss="decoupled"):
-    X, y, said = cases(0)
-    item, expert = np.divmod(np.arange(4 * N), 4)
-    prior = fit_prior(X, item, expert, (said == y[:, None])[item, expert], n_experts=4)
-    return TeamScorer(network(4, loss), Lens.fit(X, reads_classes=False), Heads.none(prior), 4, np.arange(4))
+    """A base that scores all four itself, and the population of those who may join."""
+    X = cases(0)[0]
+    nobody = Heads.none(answers_of(np.full((N, 2), 0.5)).population(np.arange(4 * N)))
+    skill = Skill(Directions.fit(X), nobody, 2, reads_belief=False)
+    return SkillScorer(network(4, loss), skill, 4, np.arange(4))
 
 
 def team_of(scorer):

@@ -5,7 +5,7 @@ import pytest
 from router_team import small_table
 
 from defero import InputError, Team, TwoStageDeferral
-from defero.data.rows_key import VARIABLE, key_id
+from defero.data.fingerprint import VARIABLE, key_id
 from defero.team.rows import FORGOTTEN, check_rows_known
 
 

@@ -22,7 +22,7 @@ def mean_of(found):
 
 def check_errors(mean):
     """The newcomer's probabilities are close, and by class they could not be: skill goes by region."""
-    assert mean["error, 50"] <= 0.10
+    assert mean["error, 50"] <= 0.12
     assert mean["error, 200"] <= 0.06
     assert min(mean["error by class, 50"], mean["error by class, 200"]) > 0.2
 
@@ -40,8 +40,8 @@ def test_a_newcomer_among_twenty():
     check_accuracy(mean)
 
 
-def test_a_newcomer_among_twenty_with_shrunk_heads():
-    team = TEAMS["linear, shrunk heads"]
+def test_a_newcomer_among_twenty_beside_a_table_s_own_skill():
+    team = TEAMS["a table"]
     check_errors(mean_of([study(team, PROBLEMS[AMONG_MANY], seed, retrain=False) for seed in range(2)]))
 
 

@@ -204,8 +204,9 @@ def edit(folder, **changes):
 
 
 def test_a_manifest_that_is_sealed_again_is_read(linear):
-    edit(linear, min_answers=5)
-    assert Team.load(linear).min_answers == 5
+    names = [f"dr {place}" for place in range(len(Team.load(linear).expert_names))]
+    edit(linear, expert_names=names)
+    assert Team.load(linear).expert_names == tuple(names)
 
 
 @pytest.mark.parametrize(

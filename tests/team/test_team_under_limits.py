@@ -6,11 +6,10 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 import pytest
-from defero.calibration.sequences import VerdictMap
-from defero.core.posterior import uniform_errors
 
 from defero import ConfidenceThreshold, DeferralClassifier, Team
 from defero.core import InputError
+from defero.core.law import uniform_errors
 from defero.datasets import wedge
 from defero.decide import assign
 from defero.decide.terms import Terms
@@ -107,8 +106,7 @@ def test_where_asking_did_not_pay_nobody_is_asked_but_lower_limits_hold():
         0,
         0,
     ]
-    silent = VerdictMap(np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]), asks=False)
-    router.panel = replace(router.panel, verdicts={"sequential": silent})
+    router.selection = replace(router.selection, asks_several=False)
     steps = router.next_step(new.features)
     assert (steps.ask == -1).all()
     assert "did not pay" in steps.reason[0]
@@ -136,7 +134,7 @@ def test_costs_by_class_are_those_of_brute_force():
 
 def test_pieces_make_no_difference(monkeypatch):
     train = parts()[0]
-    model = DeferralClassifier("linear", heads="shrunk", random_state=0)
+    model = DeferralClassifier(random_state=0)
     model.fit(train.features[:400], train.labels[:400], experts=train.answers[:400])
     new, matrix = parts()[3].features[:60], 1 - np.eye(4) + np.triu(np.ones((4, 4)), 1)
     whole = (
@@ -151,13 +149,6 @@ def test_pieces_make_no_difference(monkeypatch):
     for one, other in zip(whole, pieces, strict=True):
         assert one.expected_cost == pytest.approx(other.expected_cost)
         assert one.to_frame().equals(other.to_frame())
-
-
-def test_an_expert_with_too_few_answers_is_not_asked():
-    router = Team.from_probabilities([[0.5, 0.5]], [[0.9, 0.8]], expert_names=["ann", "bob"])
-    router.answer_counts, router.min_answers = np.array([1, 50]), 10
-    assert router.assign().name.tolist() == ["bob"]
-    assert router.next_step().ask.tolist() == [1]
 
 
 def test_an_estimator_forwards():

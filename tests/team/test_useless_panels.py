@@ -1,36 +1,10 @@
-"""Panels that are cut between tied scores, and panels that nobody would ask."""
+"""Panels that nobody would ask."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from defero.calibration.isotonic import fit_isotonic
 
 from defero import Study, Team, read_cases
-from defero.core.scores import sigmoid
-from defero.decide.panels import ExpertSetPredictor
-
-
-def test_ties_of_isotonic_steps_are_broken_by_the_raw_score():
-    rng = np.random.default_rng(0)
-    raw = rng.normal(1, 1, (4_000, 5))
-    right = rng.random(raw.shape) < sigmoid(raw)
-    cal, conf, test = slice(0, 300), slice(300, 2_000), slice(2_000, None)
-    maps = fit_isotonic(raw[cal], right[cal], np.ones_like(right[cal]), link="logit")
-    proba = sigmoid(maps.logits(raw))
-    steps = np.stack([one.proba(column) for one, column in zip(maps.steps, raw.T, strict=True)], axis=1)
-    assert np.abs(proba - steps).max() < 1e-6
-    for j in range(5):
-        order = np.argsort(raw[:, j])
-        assert (np.diff(proba[order, j]) > 0).all()
-        assert len(np.unique(steps[:, j])) < len(steps)
-    sizes, kept = {}, {}
-    for name, score in (("tied", steps), ("broken", proba)):
-        panels = ExpertSetPredictor(target="any-correct", alpha=0.1).fit(score[conf], right[conf])
-        mask = panels.predict(score[test], fill_empty=False).mask
-        some = right[test].any(axis=1)
-        sizes[name], kept[name] = mask.sum(axis=1).mean(), (mask & right[test]).any(axis=1)[some].mean()
-    assert sizes["broken"] < sizes["tied"] - 0.1
-    assert kept["tied"] > kept["broken"] > 0.88
 
 
 def crowd(n, *, n_people=40, seed=0):

@@ -41,8 +41,10 @@ def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
     defero.core.errors.InputError: y must have a label in every row, got none in row 1; drop such rows first.
     """
     array = _one_column(labels, name=name)
+    if array.ndim != 1:
+        return
     gaps = ~np.isfinite(array) if array.dtype.kind == "f" else missing_cells(array) & (array.dtype.kind != "i")
-    if array.ndim == 1 and gaps.any():
+    if gaps.any():
         row = int(np.argmax(gaps))
         got = f"{array[row]} in row {row}" if array.dtype.kind == "f" else f"none in row {row}"
         raise InputError(f"must have a label in every row, got {got}; drop such rows first.", argument=name)

@@ -23,7 +23,7 @@ from safetensors.numpy import load, save
 from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import ModelFolderError, why_not_written
 from defero.core.wording import join_names
-from defero.data.rows_key import key_id, known_key_id, rows_key
+from defero.data.fingerprint import key_id, known_key_id, rows_key
 from defero.data.whole_files import drafts_of, replace_folder
 
 FORMAT = 3

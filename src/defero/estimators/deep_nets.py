@@ -31,12 +31,14 @@ def check_torch(net: str, loss: str) -> None:
             " with ",
             Argument("loss", loss),
             ": needs PyTorch, which is not installed: pip install 'defero[train]'. Without it, pass ",
-            Argument("net", "trees"),
+            Argument("net", "auto"),
+            " and ",
+            Argument("loss", "auto"),
             ".",
         )
 
 
-SMALL_NETS = ("auto", "trees", "linear", "mlp")
+SMALL_NETS = ("auto", "linear", "mlp")
 _CHANNELS = (1, 2, 3, 4)
 
 
@@ -63,7 +65,7 @@ def check_net(net: object) -> None:
         return
     hint = meant_net(net, SMALL_NETS) if isinstance(net, str) else "."
     raise InputError(
-        f"must be 'auto', 'trees', 'linear', 'mlp', the name of a deep net ({', '.join(NET_NAMES)}) or a "
+        f"must be 'auto', 'linear', 'mlp', the name of a deep net ({', '.join(NET_NAMES)}) or a "
         f"torch.nn.Module, got {net!r}{hint}",
         argument="net",
     )

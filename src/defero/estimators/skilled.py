@@ -13,6 +13,7 @@ from defero.core.scores import Scores
 from defero.core.splits import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.learn.boost import Bins
+from defero.learn.classes import TreeColumns, oblique
 from defero.learn.fit_classes import Labelled, fit_classes
 from defero.learn.fit_skill import SkillAnswers, grow_expert_trees
 from defero.learn.heads import Heads
@@ -20,7 +21,6 @@ from defero.learn.law import KnownAnswers, find_copies, fit_law, gain_of_several
 from defero.learn.scorer import SkillScorer, hidden_units
 from defero.learn.selection import HeldOut
 from defero.learn.skill import Directions, Skill
-from defero.learn.tree_columns import TreeColumns, oblique
 from defero.scorers import Scorer
 
 MOST_ITEMS = 100_000

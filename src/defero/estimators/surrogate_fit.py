@@ -14,7 +14,7 @@ from defero.estimators.recipe import NetworkOptions
 from defero.estimators.skilled import fold_of_items, out_of_fold
 from defero.estimators.training_data import TrainingData
 from defero.learn.fit_classes import PRIOR_ITEMS, STRENGTHS, Labelled, standards
-from defero.learn.temperature import apply_temperature, fit_temperature
+from defero.learn.logistic import apply_temperature, fit_temperature
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.scorers import Scorer
@@ -227,7 +227,7 @@ def fit_surrogate(data: TrainingData, *, net: SmallNet, loss: str, options: Netw
     surrogate = DeferralLoss(ADVISED_LOSS if loss == "auto" else loss)
     if net != "auto":
         return train_network(data, surrogate, options, net=net, seed=seed)
-    class_loss = surrogate if surrogate.shrinkable else DeferralLoss(ADVISED_LOSS)
+    class_loss = surrogate if surrogate.separable else DeferralLoss(ADVISED_LOSS)
     choice = choose_network(enough_items(data.without_experts()), class_loss, options, net=net, seed=seed)
     if surrogate.link != "decoupled" or choice.net == "mlp":
         # The experts' outputs depend on the class logits, so these must not be rescaled.

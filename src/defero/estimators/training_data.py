@@ -19,7 +19,7 @@ from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, Numbere
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
 from defero.judge.weights import By, answer_weights
-from defero.learn.tree_columns import TreeColumns
+from defero.learn.classes import TreeColumns
 from defero.learn.two_stage import RawColumn, RawColumns
 from defero.team import Team
 
@@ -131,9 +131,10 @@ class TrainingData:
     def row_order(self, table: Any) -> IntArray:
         """Return the rows in an order that does not depend on the one they are in, (n,).
 
-        `table` holds the raw columns, or the array that the features were made of.
+        `table` holds the raw columns, or the array that the features were made of. Fees have no say: nothing is learned
+        from them.
         """
-        beside = {"weight": self.weight, "group": self.groups, "fee": self.fees}
+        beside = {"weight": self.weight, "group": self.groups}
         return row_order(table, self.label_idx, self.answers, **beside)
 
     def by_expert(self) -> list[IntArray]:
@@ -212,8 +213,7 @@ def warn_about_silent_experts(counts: IntArray, expert_names: tuple[str, ...]) -
     silent = [name for name, count in zip(expert_names, counts, strict=True) if count == 0]
     if silent:
         warnings.warn(
-            f"no answer of {join_names(silent)} in the training rows: they count as average experts, and are never "
-            "asked alone.",
+            f"no answer of {join_names(silent)} in the training rows: they count as average experts.",
             stacklevel=3,
         )
 

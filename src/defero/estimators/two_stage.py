@@ -38,18 +38,15 @@ class TwoStageDeferral(DeferralEstimator):
     Parameters
     ----------
     classifier : scikit-learn classifier, optional
-        Logistic regression on standardised features by default; with shrunk heads its ridge penalty is chosen by
-        cross-validation. A fitted classifier can be passed in `sklearn.frozen.FrozenEstimator`. It must have been
-        fitted on the same matrix as here: of a DataFrame the columns are one-hot encoded and missing cells filled. A
-        classifier that selects columns by name (`ColumnTransformer`) or was fitted on a DataFrame takes the columns
+        Logistic regression on standardised features by default, whose ridge penalty is chosen by cross-validation if no
+        `expert_model` is given. A fitted classifier can be passed in `sklearn.frozen.FrozenEstimator`. It must have
+        been fitted on the same matrix as here: of a DataFrame the columns are one-hot encoded and missing cells filled.
+        A classifier that selects columns by name (`ColumnTransformer`) or was fitted on a DataFrame takes the columns
         themselves, with their gaps: numbers as floats, levels of a category as texts, the 20 most frequent by name and
         the rest as "other". A frozen one must have been fitted on such a table.
     expert_model : scikit-learn classifier, or a list of J of them, optional
-        A copy is fitted for each expert; see `heads` for the default. Those in a list may be frozen.
-    heads : "auto", "shrunk" or "separate"
-        Models of the experts without an `expert_model`: "separate" fits a logistic regression for each, "shrunk"
-        shrinks experts with few answers toward the average expert, as in `DeferralClassifier`. "auto" is "shrunk" if
-        at least half of the experts gave fewer than 200 answers.
+        A copy is fitted for each expert. Those in a list may be frozen. By default all experts are learned together, by
+        case and class, and those with few answers are shrunk toward the average one, as in `DeferralClassifier`.
     answer_weights : "label" or "label+features", optional
         Weight answers by the inverse probability of being given, if that depends on the label: see
         `defero.judge.check_answering`. An `expert_model` must support sample weights.

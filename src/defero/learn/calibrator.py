@@ -13,8 +13,7 @@ from defero.core.codec import Share, Within
 from defero.core.errors import InputError
 from defero.core.scores import Link, Scores, logit, row_max
 from defero.core.wording import count_of
-from defero.learn.logistic import expert_shifts, fit_logistic
-from defero.learn.temperature import apply_temperature, fit_temperature
+from defero.learn.logistic import apply_temperature, expert_shifts, fit_logistic, fit_temperature
 
 Method = Literal["auto", "none"]
 PRIOR_ANSWERS = 10.0
@@ -110,7 +109,7 @@ class ExpertMap:
 
     Attributes
     ----------
-    link : "logit", "log" or "weight"
+    link : "logit" or "log"
         Of the raw scores.
     line : (2,)
         a and b of logit P = a + b logit p + u_j.
@@ -249,6 +248,8 @@ class Calibrator:
             "none" changes nothing.
         """
         one_of("method", method, get_args(Method))
+        if scores.link == "weight":
+            raise InputError("a mixture of experts' weights are no probabilities and cannot be calibrated.")
         shape = scores.expert_raw.shape
         labels = index_numbers("label_idx", label_idx, below=scores.n_classes, n_items=len(scores))
         right = true_or_false("correct", correct, shape=shape)

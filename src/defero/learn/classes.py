@@ -1,16 +1,132 @@
 """Classes: P(y = k | x) of a table, by boosted trees and a logistic regression."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, softmax
 from defero.learn.forest import Forest
-from defero.learn.tree_columns import TreeColumns
+
+
+@dataclass(frozen=True, eq=False)
+class TreeColumns:
+    """From the matrix (n, d) to the columns of trees: categories first, then numbers, then rotations of the numbers.
+
+    Attributes
+    ----------
+    n_inputs : int
+        d.
+    categories : c pairs (start, stop)
+        Blocks of 0/1 columns, one per category.
+    numbers : (m,) int
+        Columns of numbers.
+    missing : (m,) int
+        The column that marks the number as missing; -1 where there is none.
+    center, scale : (m,)
+        Mean and spread of the numbers, for the rotations.
+    rotation : (m, r)
+        Directions; splits along them are oblique. None (r = 0) for tables of many numbers.
+
+    Examples
+    --------
+    >>> columns = TreeColumns.of(4, categories=[(0, 2)], numbers=[2], missing=[3])
+    >>> columns.of_matrix(np.array([[0.0, 1.0, 30.0, 0.0], [0.0, 0.0, 50.0, 1.0]])).tolist()
+    [[1.0, 30.0], [nan, nan]]
+    """
+
+    n_inputs: Count
+    categories: tuple[tuple[int, int], ...]
+    numbers: IntArray
+    missing: IntArray
+    center: FloatArray
+    scale: FloatArray
+    rotation: FloatArray
+
+    def __post_init__(self) -> None:
+        m = len(self.numbers)
+        for name, shape in {"missing": (m,), "center": (m,), "scale": (m,)}.items():
+            if getattr(self, name).shape != shape:
+                raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
+        if self.rotation.ndim != 2 or len(self.rotation) != m:
+            raise InputError(f"must have {m} rows, got shape {self.rotation.shape}.", argument="rotation")
+        if not all(np.isfinite(one).all() for one in (self.center, self.scale, self.rotation)):
+            raise InputError("must be finite, as center and rotation.", argument="scale")
+        if not (self.scale > 0).all():
+            raise InputError("must be above 0.", argument="scale")
+        places = [*self.numbers.tolist(), *self.missing[self.missing >= 0].tolist()]
+        places += [place for start, stop in self.categories for place in (start, stop - 1)]
+        if any(not 0 <= place < self.n_inputs for place in places):
+            raise InputError(f"must name columns 0..{self.n_inputs - 1}.", argument="numbers")
+
+    @classmethod
+    def of(
+        cls,
+        n_inputs: int,
+        *,
+        categories: Sequence[tuple[int, int]] = (),
+        numbers: Sequence[int] | None = None,
+        missing: Sequence[int] | None = None,
+    ) -> "TreeColumns":
+        """Return columns without rotations; by default every input is a number."""
+        places = np.arange(n_inputs) if numbers is None else np.array(numbers, dtype=np.int64)
+        m = len(places)
+        marks = np.full(m, -1) if missing is None else np.array(missing, dtype=np.int64)
+        return cls(n_inputs, tuple(categories), places, marks, np.zeros(m), np.ones(m), np.zeros((m, 0)))
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns the trees look at."""
+        return len(self.categories) + len(self.numbers) + self.rotation.shape[1]
+
+    def of_matrix(self, matrix: FloatArray) -> FloatArray:
+        """Return the columns of n rows."""
+        columns = np.empty((len(matrix), self.n_columns))
+        n_categories = len(self.categories)
+        for place, (start, stop) in enumerate(self.categories):
+            block = matrix[:, start:stop]
+            columns[:, place] = np.where(block.any(axis=1), block.argmax(axis=1), np.nan)
+        numbers = matrix[:, self.numbers]
+        for place, mark in enumerate(self.missing):
+            if mark >= 0:
+                numbers[matrix[:, mark] != 0, place] = np.nan
+        columns[:, n_categories : n_categories + len(self.numbers)] = numbers
+        if self.rotation.shape[1]:
+            columns[:, n_categories + len(self.numbers) :] = ((numbers - self.center) / self.scale) @ self.rotation
+        return columns
+
+    def rotated(self, matrix: FloatArray, rotation: FloatArray) -> "TreeColumns":
+        """Return the columns with these directions (m, r) added, on the scale of these rows."""
+        numbers = self.of_matrix(matrix)[:, len(self.categories) : len(self.categories) + len(self.numbers)]
+        spread = np.nanstd(numbers, axis=0)
+        center, scale = np.nanmean(numbers, axis=0), np.where(spread > 0, spread, 1.0)
+        return replace(self, center=center, scale=scale, rotation=rotation)
+
+
+FEW_NUMBERS = 4
+"""Up to this many numbers, trees split along oblique directions too."""
+_N_ROTATIONS = 4
+
+
+def oblique(columns: TreeColumns, features: FloatArray) -> TreeColumns:
+    """Return the columns; two to four numbers are also looked at along random directions."""
+    m = len(columns.numbers)
+    return columns.rotated(features, np.hstack(list(_rotations(m)))) if 1 < m <= FEW_NUMBERS else columns
+
+
+def _rotations(m: int) -> Iterator[FloatArray]:
+    """Yield rotations (m, m); the first of two numbers is by 45 degrees."""
+    rng = np.random.default_rng(0)
+    for number in range(_N_ROTATIONS):
+        if m == 2:
+            angle = np.pi / 4 if number == 0 else rng.uniform(0, np.pi / 2)
+            yield np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        else:
+            yield np.linalg.qr(rng.normal(size=(m, m)))[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import softmax
 from defero.learn.boost import Bins, TreeSize
-from defero.learn.classes import Classes, Linear, Trees
+from defero.learn.classes import Classes, Linear, TreeColumns, Trees
 from defero.learn.forest import MOST_LEAVES, Forest
-from defero.learn.temperature import apply_temperature, fit_temperature
-from defero.learn.tree_columns import TreeColumns
+from defero.learn.logistic import apply_temperature, fit_temperature
 
 STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0)
 """Candidate ridge penalties of the logistic regression, in units of 1 / n."""

@@ -128,6 +128,8 @@ MOST_SPREAD = 3.0
 """The widest spread, two experts of three from 0.05 to 0.95: of people always right nothing else would bound it."""
 CONSTANT_ROOM = 1.5
 """Standard deviation of the mean's constant around 0: a population's share of right answers is about uniform."""
+START_SPREAD = 0.5
+"""Where the search for each spread begins."""
 _MAX_ROUNDS = 200
 _SMALL_CHANGE = 3e-4
 
@@ -212,7 +214,7 @@ def usual_spread(groups: IntArray) -> FloatArray:
     """Return how far experts are expected to differ in each feature, (d,): the features of a group share one spread.
 
     >>> usual_spread(np.array([0, 0, 0, 0, 1])).tolist()
-    [0.1, 0.1, 0.1, 0.1, 0.2]
+    [0.015, 0.015, 0.015, 0.015, 0.03]
     """
     return np.asarray(USUAL_OF_FEATURES / np.sqrt(np.bincount(groups)[groups]))
 
@@ -237,7 +239,9 @@ def _start(answers: ExpertLogLoss, heard: IntArray, usual: FloatArray) -> _Fit:
     wrong = float(answers.weight @ (1.0 - answers.right))
     mean[0] = np.log((float(answers.weight @ answers.right) + 1.0) / (wrong + 1.0))
     nobody = np.zeros((len(heard), d))
-    return _Fit(mean, nobody, nobody, usual, room2, np.diag(room2), np.ones_like(nobody))
+    # From a wide spread it narrows in few rounds; from a narrow one the rounds are too small to see, and it would stay.
+    wide = np.maximum(usual, START_SPREAD**2)
+    return _Fit(mean, nobody, nobody, wide, room2, np.diag(room2), np.ones_like(nobody))
 
 
 def _newton(answers: LogLoss, heard: IntArray, fit: _Fit) -> _Fit:

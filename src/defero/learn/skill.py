@@ -17,10 +17,10 @@ from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
+from defero.learn.classes import TreeColumns
 from defero.learn.forest import Forest
 from defero.learn.heads import Heads, fit_head
 from defero.learn.prior import scaling
-from defero.learn.tree_columns import TreeColumns
 
 MOST_LOG_ODDS = 7.0
 """A model surer than 0.999 is taken at that: one rash posterior must not carry an expert away."""
@@ -28,7 +28,7 @@ MOST_CLASSES = 32
 """With more classes nobody has a skill of their own in each: how likely the model finds the class is all that tells."""
 DIRECTIONS = 12
 """Up to this many features are read one by one; of more, so many main directions."""
-MOST_PRODUCTS = 36
+MOST_PRODUCTS = 24
 """With more columns than this the features are not read by class: they would cost more than they tell."""
 _MOST_ROWS = 5_000
 
@@ -248,9 +248,10 @@ def with_class(inputs: FloatArray, class_proba: FloatArray, label_idx: IntArray)
     is_class = (label_idx[:, None] == class_columns(n_classes)).astype(np.float64)
     believed = logit(class_proba[np.arange(len(label_idx)), label_idx])
     columns = [inputs, is_class, np.clip(believed, -MOST_LOG_ODDS, MOST_LOG_ODDS)]
-    if n_products(inputs.shape[1], n_classes):
+    by_class = n_products(inputs.shape[1], n_classes)
+    if by_class:
         sign = 2.0 * is_class - 1.0 if n_classes == 2 else is_class
-        columns.append((inputs[:, :, None] * sign[:, None, :]).reshape(len(inputs), -1))
+        columns.append((inputs[:, :, None] * sign[:, None, :]).reshape(len(inputs), by_class))
     return np.column_stack(columns)
 
 

@@ -52,4 +52,4 @@ def decoupled_loss(
     return torch.add(on_label, observed_sum(on_experts, mask), alpha=expert_weight)
 
 
-DECOUPLED = Loss(decoupled_loss, link="decoupled", shrinkable=True)
+DECOUPLED = Loss(decoupled_loss, link="decoupled", separable=True)

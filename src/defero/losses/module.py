@@ -76,8 +76,8 @@ class DeferralLoss(nn.Module):
         How the outputs of a network that was trained with it are read.
     model_column : bool
         Does the network need an output for the model, `model_logit`?
-    shrinkable : bool
-        Can shrunk heads take the place of its experts' part?
+    separable : bool
+        Is it a sum of a loss of the classes and of one for each expert?
 
     Examples
     --------
@@ -94,7 +94,7 @@ class DeferralLoss(nn.Module):
         self.function = loss.function
         self.link = loss.link
         self.model_column = LINKS.find(loss.link).model_column
-        self.shrinkable = loss.shrinkable
+        self.separable = loss.separable
         if not str(getattr(loss.function, "__module__", "")).startswith("defero.losses."):
             check_loss(self)
 

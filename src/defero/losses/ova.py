@@ -55,4 +55,4 @@ def ova_loss(
     return torch.add(on_classes, observed_sum(on_experts, mask))
 
 
-OVA = Loss(ova_loss, link="ova", shrinkable=True)
+OVA = Loss(ova_loss, link="ova", separable=True)

@@ -22,13 +22,13 @@ class Loss:
         tensors. A loss whose link has a model column takes `model_logit` (n,) as well.
     link : str
         How outputs trained with it are read: a name in `defero.scorers.network.LINKS`.
-    shrinkable : bool
-        Is each expert's part a logistic loss of its own, so that `heads="shrunk"` can take its place?
+    separable : bool
+        Is it a sum of a loss of the classes and of one for each expert? A network is then chosen by the first.
     """
 
     function: Callable[..., Any]
     link: str
-    shrinkable: bool = False
+    separable: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.function):

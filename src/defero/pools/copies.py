@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.hashing import HashArray
-from defero.core.order import in_order_of_appearance
+from defero.core.order import HashArray, in_order_of_appearance
 from defero.data.fingerprint import row_fingerprints
 from defero.data.tables.cells import column_kind, is_blank, numbers
 from defero.judge.intervals import wilson_interval

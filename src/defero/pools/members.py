@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, names
 from defero.core.errors import InputError
-from defero.core.hashing import HashArray
+from defero.core.order import HashArray
 from defero.core.wording import did_you_mean, join_names
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks

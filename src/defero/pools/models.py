@@ -12,10 +12,10 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
+from defero.learn.classes import TreeColumns
 from defero.learn.forest import Forest
 from defero.learn.heads import Heads
 from defero.learn.skill import Directions
-from defero.learn.tree_columns import TreeColumns
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names
 from defero.core.codec import Within
 from defero.core.display import Preformatted
 from defero.core.errors import InputError
-from defero.core.hashing import HashArray
+from defero.core.order import HashArray
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.pools.frontier import upper_hull
 from defero.pools.models import LinearPart, ScoreModel

@@ -73,7 +73,7 @@ class Study(Preformatted, TeamAtWork):
     >>> frame[expert_names] = past.answers
     >>> study = Study(read_cases(frame, label="truth", expert_names=expert_names))
     >>> [len(part) for part in study.parts]
-    [200, 60, 61, 79]
+    [201, 59, 60, 80]
     """
 
     def __init__(

@@ -69,10 +69,10 @@ def gains_of(team: "Team", features: Any, scores: Scores, terms: TeamTerms) -> G
         value = now[:, None] - _expert_costs(team, part, right, terms) - fee[rows]
         return Gains(np.where(can[rows], value, -np.inf), now, label_idx)
 
-    stopped = team.selection is not None and not team.selection.asks
     if terms.costs.symmetric:  # P(right) is enough
+        stopped = team.selection is not None and not team.selection.asks
         return replace(of_part(slice(None), scores, None), stopped=stopped)
-    return replace(by_pieces(team, features, scores, of_part), stopped=stopped)
+    return by_pieces(team, features, scores, of_part)
 
 
 def _expert_costs(team: "Team", scores: Scores, right: FloatArray | None, terms: TeamTerms) -> FloatArray:
@@ -162,7 +162,7 @@ def settle_in_turn(team: "Team", features: Any, scores: Scores, answer_idx: IntA
 
     Nobody is asked where asking did not pay on held-out cases.
     """
-    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & asks_in_turn(team))
+    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & asks_in_turn(team, terms))
     return by_pieces(
         team,
         features,
@@ -179,15 +179,18 @@ def settle_in_turn(team: "Team", features: Any, scores: Scores, answer_idx: IntA
     )
 
 
-def asks_in_turn(team: "Team") -> bool:
-    """Whether asking one after the other paid on held-out cases, or nothing is known of it."""
-    return team.selection is None or team.selection.asks_several
+def asks_in_turn(team: "Team", terms: TeamTerms) -> bool:
+    """Whether asking one after the other paid on held-out cases, or nothing is known of it.
+
+    That is judged for errors that all cost the same.
+    """
+    return team.selection is None or team.selection.asks_several or not terms.costs.symmetric
 
 
 def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> NextSteps:
     """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
     check_probabilities(scores)
-    stopped = not asks_in_turn(team)
+    stopped = not asks_in_turn(team, terms)
     own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & (not stopped))
     steps = by_pieces(
         team,
@@ -217,7 +220,7 @@ def next_gains_of(team: "Team", features: Any, scores: Scores, answer_idx: IntAr
         scores,
         lambda rows, part, right: Gains(*next_gains(evidence(team, part, answer_idx[rows], right), own.take(rows))),
     )
-    return replace(gains, stopped=not asks_in_turn(team))
+    return replace(gains, stopped=not asks_in_turn(team, terms))
 
 
 def assign_gains(team: "Team", gains: Gains, terms: TeamTerms, *, method: str = "auto") -> Assignment:

@@ -13,10 +13,9 @@ from defero.core.answers import MISSING, Answers
 from defero.core.checks.arrays import BoolArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.order import row_order
-from defero.data.fingerprint import ListedRows, held_out, row_fingerprints
+from defero.data.fingerprint import VARIABLE, ListedRows, held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.rows_key import VARIABLE
 
 Fingerprints = NDArray[np.uint64]
 ANSWERED = "+answers"

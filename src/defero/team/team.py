@@ -412,7 +412,7 @@ class Team(Preformatted):
         X, y, experts
             As in an estimator's `fit`.
         method : str
-            As in `Calibrator.fit`; `calibrator.describe()` says what "auto" chose.
+            As in `Calibrator.fit`; `calibrator.describe()` says what was corrected.
         disjoint : bool
             True where the caller vouches that no earlier stage used these rows; else they are checked.
 

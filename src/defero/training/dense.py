@@ -153,14 +153,10 @@ def fit_mini_batch(
     return epoch
 
 
-SEPARABLE = ("ova", "decoupled")
-"""Losses that are a sum of a part of the classes and a part of the experts. In the others the two share a scale."""
-
-
 def held_out_losses(net: DenseNet, loss: DeferralLoss, examples: Examples) -> dict[str, float]:
-    """Return what to watch: {"class", "expert"} for a separable loss, else {"all"}."""
+    """Return what to watch: {"class", "expert"} for a separable loss, else {"all"}: there the two share a scale."""
     whole = mean_loss(net, loss, examples)
-    if loss.name not in SEPARABLE:
+    if not loss.separable:
         return {"all": whole}
     classes = mean_loss(net, loss, examples.without_experts())
     return {"class": classes, "expert": whole - classes}

@@ -17,7 +17,7 @@ from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_encoder import TextEncoder
 from defero.data.tables.cells import texts
 from defero.estimators.training_data import columns_of
-from defero.learn.tree_columns import TreeColumns
+from defero.learn.classes import TreeColumns
 from defero.pools.features import as_table, texts_in
 
 DIRECTIONS = 64

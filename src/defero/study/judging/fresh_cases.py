@@ -9,7 +9,7 @@ import pandas as pd
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, Message
-from defero.core.hashing import HashArray
+from defero.core.order import HashArray
 from defero.data.cases import Cases
 from defero.data.fingerprint import row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe

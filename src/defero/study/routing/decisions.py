@@ -260,10 +260,12 @@ def decision_columns(
         if sd is not None:
             probabilities[f"sd_{name}"] = sd[:, j].round(6)
     panel = alone if panels is None else text_array(_joined(panels & deferred[:, None], names))
+    p_right = np.where(deferred, np.nan, p_model)
     return {
         "ask": panel if ask_panel else alone,
         "label": blank_where(deferred, model_says),
-        "p_right": np.where(deferred, np.nan, p_model),
+        "p_right": p_right,
+        "p_used": p_right,  # without answers there is nothing to temper
         "expected_cost": decision.expected_cost.round(6),
         "route": text_at((*names, "model"), who),
         "panel": panel,

@@ -121,7 +121,8 @@ class FilePlan:
                 now, ask=ask, expected_cost=np.where(ask == MODEL, now.answer_cost, batch.expected_cost[rows])
             )
             reason = now.reasons(batch.whys(rows))
-        return _columns(now.ask, now.label, now.p_right, now.expected_cost, reason, names, settled=now.settled)
+        cost, used = now.expected_cost, now.p_used
+        return _columns(now.ask, now.label, now.p_right, cost, reason, names, p_used=used, settled=now.settled)
 
 
 def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> dict[str, Any]:
@@ -142,14 +143,19 @@ def _columns(
     reason: list[str],
     expert_names: tuple[str, ...],
     *,
+    p_used: FloatArray | None = None,
     settled: BoolArray | bool = False,
 ) -> dict[str, Any]:
-    """Lay out whom to ask (n,), -1: nobody, the label, P(it is right), and whether answers so far have settled it."""
+    """Lay out whom to ask (n,), -1: nobody, the label, P(it is right), and whether answers so far have settled it.
+
+    `p_used` is the P(it is right) that decided, where that is another.
+    """
     is_asked, names = ask != MODEL, np.array([*expert_names, ""], dtype=object)[ask]
     return {
         "ask": names,
         "label": blank_where(is_asked, label),
         "p_right": np.where(is_asked, np.nan, p_right).round(6),
+        "p_used": np.where(is_asked, np.nan, p_right if p_used is None else p_used).round(6),
         "expected_cost": expected_cost.round(6),
         "route": np.where(is_asked, names, np.where(settled, SETTLED, "model")),
         "panel": names,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logit
 
 from defero import Scores
-from defero.learn.temperature import apply_temperature, fit_temperature
+from defero.learn.logistic import apply_temperature, fit_temperature
 from defero_verma2023.arrays import BoolArray, FloatArray, IntArray
 from defero_verma2023.calibration.isotonic import fit_isotonic
 from defero_verma2023.calibration.log_odds import Link, Map, compressed, log_loss, untouched
