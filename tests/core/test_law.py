@@ -197,3 +197,17 @@ def test_nobody_is_beyond_contradiction(p):
     )
     assert np.isfinite(evidence.posterior).all()
     assert 0 < evidence.posterior[0, 1] < 1
+
+
+def test_many_who_say_the_same_wrong_thing_leave_a_probability():
+    law = Law(np.array([[0.0, 1e-4, 1 - 1e-4], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]), decoy=0.95)
+    crowd = Belief(law, np.full((1, 3), 1 / 3), np.full((1, 200, 1), 0.6), np.full((1, 200), 1))
+    assert np.isfinite(crowd.log_likelihood).all()
+    np.testing.assert_allclose(crowd.posterior.sum(), 1.0)
+    assert crowd.posterior.argmax() == 1
+
+
+@pytest.mark.parametrize("name", ["difficulty", "decoy", "temper", "model_counts"])
+def test_numbers_out_of_bounds_are_refused(name):
+    with pytest.raises(InputError, match=f"{name} must lie between 0"):
+        Law(uniform_errors(2), **{name: -0.1})

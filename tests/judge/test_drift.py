@@ -133,3 +133,12 @@ def test_the_edges_are_finite_and_a_watch_survives_json():
     assert math.isfinite(watch.evidence)
     assert Watch.from_dict(watch.to_dict()) == watch
     assert restarted_watch(watch) == Watch(n=4)
+
+
+def test_an_outcome_is_judged_by_the_correction_of_now():
+    """A promise that held a correction already counts as the one without it."""
+    held, watch = 0.3, Watch(correction=-0.5)
+    with_held = sigmoid(math.log(0.8 / 0.2) + held)
+    plain, again = after_outcome(watch, 0.8, right=True), after_outcome(watch, with_held, right=True, included=held)
+    assert plain.evidence == pytest.approx(again.evidence, rel=1e-9)
+    assert plain.evidence != pytest.approx(after_outcome(watch, with_held, right=True).evidence, rel=1e-3)

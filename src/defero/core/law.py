@@ -89,6 +89,10 @@ class Law:
             )
         if self.prior is not None:
             check_shape("prior", self.prior, (n_classes,))
+        bounds = {"difficulty": MOST_DIFFICULTY, "decoy": MOST_DECOY, "temper": 2.0, "model_counts": 1.0}
+        for name, most in bounds.items():
+            if not 0 <= getattr(self, name) <= most:
+                raise InputError(f"must lie between 0 and {most:g}, got {getattr(self, name)}.", argument=name)
         set_frozen(self, errors=errors)
 
     @classmethod
@@ -285,9 +289,14 @@ class Belief:
         base, row, label, ratio = self._decoys
         evidence = _log_sum(self.node_weights) + base
         if self.law.decoy and len(row):
-            extra = np.ones_like(base)
-            np.add.at(extra, row, self.law.errors.T[label] * np.expm1(ratio))
-            evidence = evidence + np.log(extra)
+            near = self.law.errors.T[label]
+            log_weight = np.log(np.maximum(near, 1e-300)) + ratio
+            top = np.zeros_like(base)
+            np.maximum.at(top, row, log_weight)  # many who say the same would overflow
+            others, extra = np.ones_like(base), np.zeros_like(base)
+            np.subtract.at(others, row, near)
+            np.add.at(extra, row, np.exp(log_weight - top[row]))
+            evidence = evidence + top + np.log(extra + np.maximum(others, 0.0) * np.exp(-top))
         return evidence
 
     @cached_property

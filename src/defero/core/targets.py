@@ -1,6 +1,6 @@
 """The targets of panels by name: what a set of experts promises, and how it is judged.
 
-The registry is here because `conformal` makes the promises and `metrics` judges them.
+The registry is here because `decide.panels` makes the promises and `judge` judges them.
 """
 
 from collections.abc import Callable

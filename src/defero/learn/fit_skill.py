@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.splits import sample_rows
 from defero.learn.boost import Bins, TreeSize
 from defero.learn.forest import Forest, join_forests
 from defero.learn.heads import Heads, fit_heads
@@ -52,7 +53,7 @@ class SkillAnswers:
 
     def population(self, chosen: IntArray) -> HeadPrior:
         """Return the population of the experts, learned from at most 20,000 of these answers."""
-        some = chosen[:: max(1, len(chosen) // _ENOUGH_FOR_POPULATION)]
+        some = chosen[sample_rows(len(chosen), _ENOUGH_FOR_POPULATION)]
         answers = self.item_idx[some], self.expert_idx[some], self.right[some]
         groups = blocks(self.inputs.shape[1], n_classes=self.class_proba.shape[1])
         usual = usual_spread(groups)
@@ -145,11 +146,11 @@ def grow_expert_trees(
     target, of_answer = answers.right.astype(np.float64), fold[answers.item_idx]
 
     def grow(some: IntArray, size: TreeSize) -> Forest:
-        some = some[answers.weight[some] > 0]
         weight = None if (answers.weight[some] == 1).all() else answers.weight[some]
         return bins.boost(answers.item_idx[some], target[some], weight, size, start=start[some])
 
-    cells = [np.flatnonzero(answers.expert_idx == j) for j in whose]
+    # An answer of weight 0 is as if it were absent.
+    cells = [np.flatnonzero((answers.expert_idx == j) & (answers.weight > 0)) for j in whose]
     sizes = [size_for_answers(len(one)) for one in cells]
     losses, tried = [], []
     for mine, size in zip(cells, sizes, strict=True):

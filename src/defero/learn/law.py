@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.labels import MISSING
@@ -217,6 +219,8 @@ def find_copies(known: KnownAnswers, n_experts: int) -> IntArray | None:
     A pair with 20 items or more in common is taken for one where, on the items that one of them got wrong, they said
     the same on at least 90 %. People of one school share many mistakes, but not nearly all of them.
     """
+    if len(known.label_idx) > MOST_ITEMS:
+        known = known.of_items(sample_rows(len(known.label_idx), MOST_ITEMS))
     counts = np.bincount(known.expert_idx, minlength=n_experts)
     some = np.sort(np.argsort(-counts, kind="stable")[:MOST_PAIRS])
     some = some[counts[some] >= FEWEST_IN_COMMON]
@@ -228,13 +232,17 @@ def find_copies(known: KnownAnswers, n_experts: int) -> IntArray | None:
     said = np.full((len(known.label_idx), len(some)), MISSING)
     said[known.item_idx[inside], place[known.expert_idx[inside]]] = known.codes[inside]
     wrong = (said != MISSING) & (said != known.label_idx[:, None])
-    copy_of = np.arange(n_experts)
+    alike_idx = []
     for a in range(len(some)):
         both = (said[:, a, None] != MISSING) & (said[:, a + 1 :] != MISSING)
         erred = both & (wrong[:, a, None] | wrong[:, a + 1 :])
         n_erred = erred.sum(axis=0)
         alike = (erred & (said[:, a, None] == said[:, a + 1 :])).sum(axis=0)
-        found = (both.sum(axis=0) >= FEWEST_IN_COMMON) & (n_erred >= FEWEST_ERRORS) & (alike >= COPY_AGREES * n_erred)
-        for b in np.flatnonzero(found) + a + 1:
-            copy_of[some[b]] = copy_of[some[a]]
-    return copy_of if (copy_of != np.arange(n_experts)).any() else None
+        is_copy = (both.sum(axis=0) >= FEWEST_IN_COMMON) & (n_erred >= FEWEST_ERRORS) & (alike >= COPY_AGREES * n_erred)
+        alike_idx += [(some[a], some[b]) for b in np.flatnonzero(is_copy) + a + 1]
+    if not alike_idx:
+        return None
+    first, second = np.array(alike_idx).T
+    links = coo_array((np.ones(len(first)), (first, second)), shape=(n_experts, n_experts))
+    _, group = connected_components(links, directed=False)  # the copy of a copy is one too, whatever the order
+    return np.unique(group, return_index=True)[1][group].astype(np.int64)

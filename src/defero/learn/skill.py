@@ -17,6 +17,7 @@ from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
+from defero.core.splits import sample_rows
 from defero.learn.classes import TreeColumns
 from defero.learn.forest import Forest
 from defero.learn.heads import Heads, fit_head
@@ -64,7 +65,7 @@ class Directions:
     @classmethod
     def fit(cls, features: FloatArray) -> "Directions":
         """Learn them from the features (n, d) of past items."""
-        rows = features[:: max(1, len(features) // _MOST_ROWS)]
+        rows = features[sample_rows(len(features), _MOST_ROWS)]
         center, scale = scaling(rows)
         axes = None if features.shape[1] <= DIRECTIONS else _main_directions((rows - center) / scale)
         return cls(center, scale, axes)
