@@ -1,10 +1,11 @@
 """The tables of docs/studies/law.md."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from benchmarks.law.consensus import LEARN
+from benchmarks.law.consensus import ERRORS, LEARN
 from benchmarks.law.consensus import SETS as CONSENSUS
 from benchmarks.law.summary import IN_TURN, Trials, curve_figures, heads
 from benchmarks.law.trial import FEES, N_HEARD, WAYS
@@ -20,21 +21,34 @@ WITHIN = {"chosen on": 0.01, "put aside": 0.01, "simulated": 0.005}
 """How near the value of a question is to what was promised, in errors."""
 
 
+def filled(text: str) -> str:
+    """Return a text in lines of a page."""
+    return textwrap.fill(text, 100, break_on_hyphens=False)
+
+
 def kind_of(trials: Trials, name: str) -> str:
     """Return whether a set was looked at while the law was chosen."""
     one = trials.sets[name]
     return "simulated" if one.simulated else "put aside" if one.put_aside else "chosen on"
 
 
-def sets(trials: Trials) -> str:
-    """Return what the sets are."""
+def sets(trials: Trials, before: Trials) -> str:
+    """Return what the sets are, and how many splits there are of each."""
     rows = []
     for name in trials.names:
         line = trials.of(name)[0]
         sizes = f"{line['n_learn']:,} + {line['n_judge']:,}"
-        note = trials.sets[name].note
-        rows.append((name, kind_of(trials, name), note, sizes, str(line["n_members"]), str(len(trials.of(name)))))
-    return table(("set", "", "cases", "items, learn + judge", "members", "splits"), rows)
+        splits = f"{len(trials.of(name))}, {len(trials.shared_with(before).of(name))}"
+        rows.append((name, kind_of(trials, name), trials.sets[name].note, sizes, str(line["n_members"]), splits))
+    return table(("set", "", "cases", "items, learn + judge", "members", "splits, shared"), rows)
+
+
+def run_facts(trials: Trials) -> str:
+    """Say at which commit the trials were made, and of how many splits of ten there are some."""
+    commits = ", ".join(sorted({line["commit"] for line in trials.lines}))
+    counts = [len(trials.of(name)) for name in trials.names]
+    splits = f"{min(counts)} to {max(counts)} splits each"
+    return f"{len(trials.lines)} trials of {len(trials.names)} sets, {splits}, at commit {commits}."
 
 
 def log_loss(trials: Trials, before: Trials) -> str:
@@ -49,11 +63,35 @@ def accuracy(trials: Trials, before: Trials) -> str:
 
 def gaps(trials: Trials, before: Trials) -> str:
     """Return promised minus kept in points, beside that of 687db29, and the mean absolute gaps."""
-    body = _by_heard(trials, before, "gap", "{:+.1f}", 100.0).split("\n")
+    return "\n".join([_by_heard(trials, before, "gap", "{:+.1f}", 100.0), *_mean_gaps(trials, before)])
+
+
+def _mean_gaps(trials: Trials, before: Trials) -> list[str]:
+    """Return the last rows of the table: the mean over sets of the absolute gap."""
+    rows = []
     for label, names in _groups(trials):
-        cells = [f"{100 * trials.mean_gap(n, names):.1f} / {_old_gap(before, n, names)}" for n in N_HEARD]
-        body.append(f"| **mean absolute gap, {label}** | " + " | ".join(cells) + " |")
-    return "\n".join(body)
+        pairs = [
+            [one.mean_gap(n, names) for one in (trials.shared_with(before), before.shared_with(trials))]
+            for n in N_HEARD
+        ]
+        cells = [f"{100 * ours:.1f} / {100 * theirs:.1f}" for ours, theirs in pairs]
+        rows.append(f"| **mean absolute gap, {label}** | " + " | ".join(cells) + " |")
+    return rows
+
+
+def gap_verdict(trials: Trials) -> str:
+    """Return the mean and the largest absolute gap on all splits, by the number of answers."""
+    means, largest = [], (0.0, "")
+    for n, head in zip(N_HEARD, heads(), strict=True):
+        means.append(f"{100 * trials.mean_gap(n, trials.names):.1f} after {head}")
+        for name in trials.names:
+            gap = trials.mean_after(name, n, "gap")
+            if gap is not None and abs(gap) > abs(largest[0]):
+                largest = gap, f"{name} after {head}"
+    return filled(
+        f"On all splits that this release has run, the mean absolute gap is {', '.join(means)}; "
+        f"the largest is {100 * largest[0]:+.1f}, of {largest[1]}."
+    )
 
 
 def _groups(trials: Trials) -> list[tuple[str, list[str]]]:
@@ -61,17 +99,10 @@ def _groups(trials: Trials) -> list[tuple[str, list[str]]]:
     return [*((kind, names) for kind, names in groups if names), ("all", list(trials.names))]
 
 
-def _old_gap(before: Trials, n_heard: int, names: Iterable[str]) -> str:
-    there = [name for name in names if before.mean_after(name, n_heard, "gap") is not None]
-    return f"{100 * before.mean_gap(n_heard, there):.1f}" if there else ""
-
-
 def _by_heard(trials: Trials, before: Trials, figure: str, form: str, unit: float) -> str:
-    rows = []
-    for name in trials.names:
-        cells = [
-            " / ".join(_cell(one.mean_after(name, n, figure), form, unit) for one in (trials, before)) for n in N_HEARD
-        ]
+    rows, both = [], (trials.shared_with(before), before.shared_with(trials))
+    for name in both[0].names:
+        cells = [" / ".join(_cell(one.mean_after(name, n, figure), form, unit) for one in both) for n in N_HEARD]
         rows.append((name, *("" if cell == " / " else cell for cell in cells)))
     return table(("set", *heads()), rows)
 
@@ -86,15 +117,22 @@ def costs(trials: Trials) -> str:
     ways = [way for way in WAYS if way != "panel"]
     for name in trials.names:
         for fee in FEES:
-            best, shown = trials.best(name, fee), (name if fee == FEES[0] else "", f"{fee:g}")
-            cells = {way: f"{100 * trials.cost(name, fee, way):.2f}" for way in WAYS}
-            cells[best] = f"**{cells[best]}**"
-            asked = f"{trials.cost(name, fee, IN_TURN, 'questions'):.2f}"
-            gap = 100 * (trials.cost(name, fee, IN_TURN, "errors") - trials.cost(name, fee, IN_TURN, "promised"))
-            rows.append((*shown, *(cells[way] for way in ways)))
-            more.append((*shown, cells["panel"], asked, f"{gap:+.1f}"))
-    first = table(("set", "fee", *ways), rows)
-    return f"{first}\n\n{table(('set', 'fee', 'panel', 'questions in turn', 'promised - kept in turn'), more)}"
+            best = trials.best(name, fee)
+            cells = [f"{100 * trials.cost(name, fee, way):.2f}" for way in WAYS]
+            cells = [f"**{cell}**" if way == best else cell for way, cell in zip(WAYS, cells, strict=True)]
+            rows.append((f"{name}, {fee:g}", *cells))
+    return table(("set, fee", *WAYS), rows)
+
+
+def in_turn(trials: Trials) -> str:
+    """Return how many questions asking in turn puts at each fee, and how much surer it is than right, in points."""
+    rows = []
+    for name in trials.names:
+        figures = [
+            [trials.cost(name, fee, IN_TURN, figure) for figure in ("questions", "errors", "promised")] for fee in FEES
+        ]
+        rows.append((name, *(f"{asked:.2f}, {100 * (kept - promised):+.1f}" for asked, kept, promised in figures)))
+    return table(("set", *(f"fee {fee:g}" for fee in FEES)), rows)
 
 
 def cost_verdict(trials: Trials) -> str:
@@ -108,9 +146,9 @@ def cost_verdict(trials: Trials) -> str:
     tests = trials.losses()
     lost = [f"{name} at {fee:g} to {way}" for (name, fee, way), (_, p) in tests.items() if p < 0.05]
     what = "; ".join(lost) if lost else "none"
-    return (
-        "Mean regret of asking in turn against the cheapest way of each set and fee:\n"
-        f"{100 * np.mean(regrets):.2f} errors of a hundred cases, {100 * np.mean(shares):.1f} % of its own errors.\n"
+    return filled(
+        "Mean regret of asking in turn against the cheapest way of each set and fee: "
+        f"{100 * np.mean(regrets):.2f} errors of a hundred cases, {100 * np.mean(shares):.1f} % of its own errors. "
         "Significant losses to another way "
         f"(one-sided, corrected for shared cases, Holm over {len(tests)} tests): {what}."
     )
@@ -132,23 +170,18 @@ def consensus(lines: Mapping[tuple[str, str, int, str], Line], old: Sequence[Lin
     for n_learn in LEARN:
         for place, name in enumerate(CONSENSUS):
             ours = [line for line in lines.values() if line["set"] == name and line["n_learn"] == n_learn]
-            theirs = [line for line in old if line["set"] == name and line["n_learn"] == n_learn]
+            shared = {line["split"] for line in ours}
+            theirs = [
+                line for line in old if (line["set"], line["n_learn"]) == (name, n_learn) and line["split"] in shared
+            ]
             if not ours:
                 continue
-            figures = curve_figures(ours)
-            at = [f"{q:.2f}" if q is not None else "-" for q in figures["questions"]]
-            again = _area(theirs)
-            rows.append(
-                (
-                    f"{name}, {n_learn} learned",
-                    at[1],
-                    _area(ours),
-                    again,
-                    f"{OLD[n_learn][place]:.2f}",
-                    f"{RIVAL[n_learn][place]:.2f}",
-                )
-            )
-    head = ("set", "questions at 2 %", "area", "687db29", "687db29, first run", "Kelly's method")
+            asked = [f"{q:.2f}" if q is not None else "-" for q in curve_figures(ours)["questions"]]
+            first = f"{OLD[n_learn][place]:.2f}"
+            rival = f"{RIVAL[n_learn][place]:.2f}"
+            rows.append((f"{name}, {n_learn}", ", ".join(asked), _area(ours), _area(theirs), first, rival))
+    levels = ", ".join(f"{level:g}" for level in ERRORS)
+    head = ("set, cases", f"questions at {levels} %", "area", "687db29", "687db29, first run", "Kelly's method")
     return table(head, rows)
 
 

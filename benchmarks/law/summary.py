@@ -34,6 +34,11 @@ class Trials:
         """Return the trials of a set, by split."""
         return sorted((line for line in self.lines if line["set"] == name), key=lambda line: int(line["split"]))
 
+    def shared_with(self, other: "Trials") -> "Trials":
+        """Return the trials of splits that another system has run too."""
+        there = {(line["set"], line["split"]) for line in other.lines}
+        return Trials([line for line in self.lines if (line["set"], line["split"]) in there], self.sets)
+
     @cached_property
     def names(self) -> list[str]:
         """The sets that have been run, in their order."""

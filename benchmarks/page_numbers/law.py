@@ -38,11 +38,14 @@ def consensus() -> str:
 
 
 BLOCKS: dict[str, Block] = {
-    "law-sets": lambda: page.sets(trials()),
+    "law-run": lambda: page.run_facts(trials()),
+    "law-sets": lambda: page.sets(trials(), before()),
     "law-log-loss": lambda: page.log_loss(trials(), before()),
     "law-accuracy": lambda: page.accuracy(trials(), before()),
     "law-gaps": lambda: page.gaps(trials(), before()),
+    "law-gap-verdict": lambda: page.gap_verdict(trials()),
     "law-costs": lambda: page.costs(trials()),
+    "law-in-turn": lambda: page.in_turn(trials()),
     "law-cost-verdict": lambda: page.cost_verdict(trials()),
     "law-questions": lambda: page.questions(trials()),
     "law-consensus": consensus,

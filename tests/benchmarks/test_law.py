@@ -42,7 +42,13 @@ def test_a_trial_fills_every_table(monkeypatch):
                 way["cost"] == pytest.approx(way["errors"] + fee * way["questions"], abs=1e-4) for way in ways.values()
             )
     assert abs(trials.mean_gap(0, ["independent"])) < 0.1
-    tables = [page.sets(trials), page.gaps(trials, trials), page.costs(trials), page.questions(trials)]
+    tables = [
+        page.sets(trials, trials),
+        page.gaps(trials, trials),
+        page.costs(trials),
+        page.in_turn(trials),
+        page.questions(trials),
+    ]
     assert all("independent" in text for text in tables)
     assert "Mean regret" in page.cost_verdict(trials)
 
