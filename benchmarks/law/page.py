@@ -113,8 +113,7 @@ def _cell(value: float | None, form: str, unit: float) -> str:
 
 def costs(trials: Trials) -> str:
     """Return what each way costs at each fee, in errors of a hundred cases."""
-    rows, more = [], []
-    ways = [way for way in WAYS if way != "panel"]
+    rows = []
     for name in trials.names:
         for fee in FEES:
             best = trials.best(name, fee)
