@@ -211,3 +211,12 @@ def test_many_who_say_the_same_wrong_thing_leave_a_probability():
 def test_numbers_out_of_bounds_are_refused(name):
     with pytest.raises(InputError, match=f"{name} must lie between 0"):
         Law(uniform_errors(2), **{name: -0.1})
+
+
+def test_a_belief_of_answers_alone_is_not_taken_apart():
+    """It knows of nobody by name, so its answers would be lost without a word."""
+    one = np.array([0])
+    belief = Belief.of_answers(Law.independent(2), np.full((1, 2), 0.5), one, one, np.array([1]), np.full((1, 1), 0.9))
+    np.testing.assert_allclose(belief.posterior, [[0.1, 0.9]])
+    with pytest.raises(InputError, match="rows: a belief made by of_answers"):
+        belief.take(one)

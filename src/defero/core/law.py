@@ -392,7 +392,12 @@ class Belief:
         return free & ~heard_copy[:, copies]
 
     def take(self, rows: IntArray | slice, answer_idx: IntArray | None = None) -> "Belief":
-        """Return the evidence of some items, with other answers where they are given."""
+        """Return the belief of some items, with other answers where they are given.
+
+        A belief made by `of_answers` cannot be taken apart.
+        """
+        if len(self._said.row) and not self.answer_idx.shape[1]:
+            raise InputError(": a belief made by of_answers has no items apart; pass answers (n, J).", argument="rows")
         answers = self.answer_idx[rows] if answer_idx is None else answer_idx
         return Belief(self.law, self.class_proba[rows], self.right[rows], answers)
 
