@@ -443,6 +443,8 @@ def _fees_of(
     """
     if said is None:
         return None, {}, ()
+    if hasattr(said, "columns"):
+        said = {str(name): np.asarray(said[name], dtype=np.float64) for name in said.columns}
     if isinstance(said, str | PathLike):
         raise InputError(f": {said} is a file, which a Study reads; pass {{name: fee}} here.", argument="fees")
     if isinstance(said, Real) and not isinstance(said, bool):
