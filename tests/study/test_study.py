@@ -362,7 +362,7 @@ def test_two_spellings_of_a_name_get_a_note():
 
 
 def test_every_choice_of_fit_is_checked_before_training():
-    from defero.study.fitting.choices import FitChoices
+    from defero.study.fit import FitChoices
 
     choices = set(inspect.signature(FitChoices).parameters)
     assert set(inspect.signature(Study.fit).parameters) - choices == {
