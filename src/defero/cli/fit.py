@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from defero.study import Study
 
 
-_OF_POOLS = ("expert_names", "features", "text", "text_encoder", "key", "groups", "split", "blank")
-_OF_POOLS += ("test_share", "random_state")
+_OF_POOLS = ("expert_names", "features", "text", "text_encoder", "key", "blank")
+_CUTS_OF_POOLS = ("groups", "split", "test_share", "random_state")
 _DEEP = ("max_epochs", "batch_size", "learning_rate", "branches", "augmentation")
 
 
@@ -87,11 +87,11 @@ def fit(
 
     recipe = {name: value for name, value in deep.items() if value != _default(name)}
     if scores:
-        others = {name: value for name, value in {**said, **cut}.items() if name not in _OF_POOLS}
+        others = {name: value for name, value in {**said, **cut}.items() if name not in (*_OF_POOLS, *_CUTS_OF_POOLS)}
         others |= {"onnx": saving["onnx"], "cost_matrix": terms.cost_matrix, **recipe}
         others |= {"answer_weights": learning["answer_weights"], "checkpoints": learning["checkpoints"]}
         refuse(others, why="is for teams with labels, not for --scores")
-        words = {name: value for name, value in {**said, **cut}.items() if name in _OF_POOLS}
+        words = {name: value for name, value in {**said, **cut}.items() if name in (*_OF_POOLS, *_CUTS_OF_POOLS)}
         words |= {"fees": terms.fees, "error_cost": terms.error_cost, "model": learning["net"]}
         fit_pool(table, out, **words, forget_rows=saving["forget_rows"], as_json=as_json)
         return

@@ -125,7 +125,8 @@ def words_of(file: str, path: str) -> dict[str, Word]:
     said = _entries(ast.get_docstring(node) or "")
     given: list[tuple[str, Any, Any]] = []
     if isinstance(node, ast.ClassDef):
-        given = [(one.target.id, one.annotation, one.value) for one in node.body if isinstance(one, ast.AnnAssign)]
+        fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+        given = [(ast.unparse(one.target), one.annotation, one.value) for one in fields]
         node = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
     if node is not None:
         own = node.args
