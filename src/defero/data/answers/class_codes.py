@@ -119,7 +119,8 @@ def bad_answers(
     """Group the cells of a column at the places `wrong` by spelling, in the order of the rows."""
     spellings = [as_written(cell) for cell in column.iloc[wrong].tolist()]
     first = dict(zip(reversed(spellings), reversed(wrong.tolist()), strict=True))
-    names, where = list(map(str, classes.tolist())), {"source": source, "column": str(column.name), "unit": unit}
+    names = list(map(str, classes.tolist()))
+    where: dict[str, Any] = {"source": source, "column": str(column.name), "unit": unit}
     return [
         BadAnswer(value, what, count, row=row, suggestion=nearest_name(value, names), **where)
         for value, count in Counter(spellings).items()
