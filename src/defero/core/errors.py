@@ -55,7 +55,16 @@ def _pieces_of(piece: object) -> Iterable[object]:
     if not isinstance(piece, str) or _START not in piece:
         return (piece,)
     parts = re.split(f"{_START}(.*?){_END}", piece, flags=re.DOTALL)
-    return [_argument(json.loads(one)) if i % 2 else one for i, one in enumerate(parts) if one]
+    return [_found(one) if i % 2 else one for i, one in enumerate(parts) if one]
+
+
+def _found(marked: str) -> object:
+    """Return the argument between two marks, or the text: the marks may have come with a cell of somebody's file."""
+    try:
+        saved = json.loads(marked)
+        return _argument(saved) if isinstance(saved["argument"], str) else marked
+    except (LookupError, RecursionError, TypeError, ValueError):
+        return marked
 
 
 def _argument(saved: Mapping[str, Any]) -> Argument:

@@ -110,7 +110,7 @@ def _odd_cells(cases: Cases, team: Team) -> list[str]:
             continue
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"
-        sentences.append(Message(f"column {name} {what}: ", *odd.pieces(row), "."))
+        sentences.append(Message(f"column {name} {what}: ", odd.clause(row), "."))
     return sentences
 
 
