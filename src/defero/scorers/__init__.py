@@ -29,9 +29,10 @@ for _kind, _home in {
     "deep": "defero.nets.deep_scorer:DeepScorer",
     "onnx": "defero.scorers.onnx:OnnxScorer",
     "skill": "defero.learn.scorer:SkillScorer",
+    "scores": "defero.learn.scores:ScoreScorer",
     "classes": "defero.learn.classes:Classes",
     "two-stage": "defero.learn.two_stage:TwoStageScorer",
-    "scores": "defero.pools.models:ScoreModel",
+    "score-model": "defero.pools.models:ScoreModel",
 }.items():
     SCORERS.register_lazily(_kind, _home)
 AnyScorer = Annotated[Scorer, SCORERS]

@@ -56,7 +56,7 @@ def test_marks_and_answers_of_a_cascade_by_name():
         np.testing.assert_array_equal(getattr(by_place, name), getattr(by_name, name))
     assert one.ask.tolist() == [by_place.ask[1]]
     heard = pool.next_step(X[:2], asked={"small": [True, True]}, **rule)
-    assert heard.answer.tolist() == [0, 0]
+    assert heard.stands.tolist() == [0, 0]
     with pytest.raises(InputError, match="did you mean 'small'") as error:
         pool.next_step(X[:2], marks={"smal": [1, 0]}, **rule)
     assert error.value.argument == "marks"
