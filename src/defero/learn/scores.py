@@ -190,7 +190,7 @@ class LearnedPrices:
     Examples
     --------
     >>> LearnedPrices(np.zeros((1, 2)), np.array([0.1, 0.0]), np.array([True, False])).predict(np.ones((1, 1))).tolist()
-    [0.1, nan]
+    [[0.1, nan]]
     """
 
     weights: FloatArray
@@ -207,9 +207,16 @@ class LearnedPrices:
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def predict(self, features: FloatArray) -> FloatArray:
-        """Return the prices of n items, (n, J), or (J,) where they are always the same; NaN where nothing is known."""
-        price = features @ self.weights + self.intercept if self.weights.any() else self.intercept
-        return np.where(self.known, np.maximum(price, 0.0), np.nan)
+        """Return the prices of n items, (n, J); NaN where nothing is known."""
+        price = np.maximum(features @ self.weights + self.intercept, 0.0)
+        price[:, ~self.known] = np.nan
+        return price
+
+    def of(self, features: FloatArray) -> FloatArray:
+        """Return the prices (n, J), or (J,) where they are the same for every item."""
+        if self.weights.any():
+            return self.predict(features)
+        return np.where(self.known, np.maximum(self.intercept, 0.0), np.nan)
 
     def take(self, experts: IntArray) -> "LearnedPrices":
         """Return the prices of some experts, in this order."""
