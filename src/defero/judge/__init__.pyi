@@ -22,7 +22,10 @@ from defero.judge.intervals import wilson_interval as wilson_interval
 from defero.judge.panels import missed_share as missed_share
 from defero.judge.panels import set_coverage as set_coverage
 from defero.judge.panels import set_size as set_size
-from defero.judge.record.team import TeamRecord as TeamRecord
+from defero.judge.record.figures import Figure as Figure
+from defero.judge.record.members import METRICS as METRICS
+from defero.judge.record.members import Metric as Metric
+from defero.judge.record.team import Record as Record
 from defero.judge.record.team import team_record as team_record
 from defero.judge.shared_errors import SharedErrors as SharedErrors
 from defero.judge.shared_errors import SharedPair as SharedPair

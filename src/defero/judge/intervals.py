@@ -185,21 +185,7 @@ class Comparison(Plain):
         How many items that system alone got right.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *(
-            "n",
-            "first",
-            "second",
-            "difference",
-            "low",
-            "high",
-            "level",
-            "p_value",
-            "only_first",
-            "only_second",
-            "clear",
-        ),
-    )
+    MORE: ClassVar[tuple[str, ...]] = ("clear",)
 
     n: int
     first: float

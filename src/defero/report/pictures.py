@@ -20,7 +20,7 @@ from defero.core.results import MODEL
 from defero.core.trial import Trial
 from defero.core.wording import count_of, percent, printable
 from defero.judge.record.tables import most_asked_first
-from defero.judge.record.team import TeamRecord
+from defero.judge.record.team import Record
 from defero.judge.record.ways import cost_frontier
 from defero.plotting import (
     AgreementDisplay,
@@ -166,7 +166,7 @@ class TeamPictures:
     """The pictures of a team's report, each drawn when the page asks for it."""
 
     trial: Trial
-    record: TeamRecord
+    record: Record
 
     @property
     def somebody(self) -> bool:
@@ -231,13 +231,13 @@ class TeamPictures:
     def reliability(self) -> list[Picture]:
         """Return the model's promised and kept shares, and those of each expert who answered, the most asked first."""
         trial, record = self.trial, self.record
-        error = record.model_calibration.smooth_error
+        error = record.model_member.figures["smooth_error"].value
         pictures = [_reliability("m", "the model", trial.model_proba, trial.model_correct, error)]
         for j in most_asked_first(record):
             answered, one = trial.observed[:, j], record.experts[j]
             if answered.any():
                 proba, right = trial.scores.expert_proba[answered, j], trial.expert_correct[answered, j]
-                pictures.append(_reliability(f"e{j}", one.name, proba, right, one.smooth_error))
+                pictures.append(_reliability(f"e{j}", one.name, proba, right, one.figures["smooth_error"].value))
         return pictures
 
     def sizes(self) -> Picture:

@@ -33,26 +33,22 @@ LEVEL = 0.05
 class MeanCost(Plain):
     """A mean over n cases with its 95 % interval (Student's t).
 
-    >>> mean_cost(np.array([0.0, 1.0, 0.0, 1.0])).mean
+    >>> mean_cost(np.array([0.0, 1.0, 0.0, 1.0])).per_case
     0.5
     """
 
-    JSON: ClassVar[tuple[str, ...]] = ("per_case", "low", "high", "total")
+    HIDDEN: ClassVar[tuple[str, ...]] = ("n",)
+    MORE: ClassVar[tuple[str, ...]] = ("total",)
 
-    mean: float
+    per_case: float
     low: float
     high: float
     n: int
 
     @property
-    def per_case(self) -> float:
-        """The mean."""
-        return self.mean
-
-    @property
     def total(self) -> float:
         """The sum over all cases."""
-        return self.mean * self.n
+        return self.per_case * self.n
 
 
 def mean_cost(values: FloatArray, *, level: float = 0.95) -> MeanCost:
@@ -93,9 +89,10 @@ class WayRecord(Plain):
         The same against the team; its interval holds for all ways together (Bonferroni).
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("accuracy", "low", "high", "questions", "cost", "promised", "kept", "minus_team"),
+    HIDDEN: ClassVar[tuple[str, ...]] = (
+        *("name", "spent", "errors", "total", "against_model", "against_everybody", "against_team"),
     )
+    MORE: ClassVar[tuple[str, ...]] = ("kept",)
 
     name: str
     accuracy: float

@@ -58,9 +58,7 @@ def fit_team(
         learn = cases.table.take(index.isin(parts[0].features.index.append(parts[1].features.index)))
     if spec.groups is not None:
         groups = cases.apart.loc[learn.features.index, spec.groups].astype(str).to_numpy()
-    team, text_features = _train(
-        learn, cases, choices, groups=groups, fees=fees, random_state=random_state, progress=progress
-    )
+    team, text_features = _train(learn, cases, choices, groups=groups, random_state=random_state, progress=progress)
     answering = answering_in(learn, cases, team, text_features=text_features, groups=groups, weights=choices.weights)
     team, stage_notes = _calibrate_and_find_panels(team, parts, choices, terms=terms, across_folds=across_folds)
     team = replace(
@@ -97,7 +95,6 @@ def _train(
     choices: FitChoices,
     *,
     groups: Any,
-    fees: list[float],
     random_state: int,
     progress: bool,
 ) -> tuple[Team, Any]:
@@ -129,7 +126,7 @@ def _train(
         return replace(team, recipe=cases.pictures), None
     with warnings.catch_warnings():  # the list of the features says it
         warnings.filterwarnings("ignore", r"X: \d+ columns? (is|are) not used")
-        estimator.fit(learn.features, learn.labels, experts=learn.answers, groups=groups, fees=fees)
+        estimator.fit(learn.features, learn.labels, experts=learn.answers, groups=groups)
     return estimator.team_, getattr(estimator, "_text_features", None)
 
 

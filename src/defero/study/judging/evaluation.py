@@ -1,6 +1,5 @@
 """A team on cases that it has not seen."""
 
-import math
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
@@ -22,7 +21,7 @@ from defero.data.tables.wide import plain_name
 from defero.decide.terms import TeamTerms, Terms
 from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
-from defero.judge.record.team import TeamRecord
+from defero.judge.record.team import Record
 from defero.study.fitting.fit_team import shared_caution
 from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence
 from defero.study.judging.summary import record_text
@@ -110,7 +109,7 @@ class Evaluation:
         return present_experts(self.team, self.terms)
 
     @cached_property
-    def record(self) -> TeamRecord:
+    def record(self) -> Record:
         """The figures, with everything a reader should know; made when they are asked for, as a rival's never are."""
         record = record_of(self.team, self.trial, random_state=self.random_state)
         answering, n_items = self.team.facts.answering, count_of(record.team.total, "case")
@@ -186,23 +185,7 @@ class Evaluation:
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
         import pandas as pd
 
-        record = self.record
-        members = [("team", record.team, None), ("model", record.model, record.model_calibration.asked)]
-        members += [(one.name, one.alone, one.asked) for one in record.experts]
-        return pd.DataFrame(
-            [
-                {
-                    "name": name,
-                    "answers": right.total,
-                    "right": right.value,
-                    "low": right.interval[0],
-                    "high": right.interval[1],
-                    "decides": math.nan if asked is None else asked.total / record.team.total,
-                    "right_there": math.nan if asked is None else asked.value,
-                }
-                for name, right, asked in members
-            ]
-        ).set_index("name")
+        return pd.DataFrame(self.record.rows()).set_index("name")
 
     def record_dict(self) -> dict[str, Any]:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
