@@ -224,18 +224,13 @@ def _check_folder(table: Path, listed_in: Path | None, column: str | None) -> No
 
     if column is None and listed_in is not None:
         raise InputError(
-            f"{listed_in}: is for pictures; name the column of their paths: ",
-            Argument("image_column"),
-            ".",
+            f"{listed_in}: is for pictures; name the column of their paths: {Argument('image_column')}.",
             argument="table",
         )
     if column is None and table.is_dir():
         raise InputError(
-            f"{table}: is a folder; expected a table. For a folder of pictures pass ",
-            Argument("table"),
-            " and ",
-            Argument("image_column"),
-            " too.",
+            f"{table}: is a folder; expected a table. For a folder of pictures pass {Argument('table')} and "
+            f"{Argument('image_column')} too."
         )
     if column is not None and (listed_in is None or not table.is_dir()):
         raise InputError(

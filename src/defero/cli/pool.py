@@ -22,7 +22,7 @@ def refuse(options: dict[str, Any], *, why: str = "is for teams with labels, not
 
     for name, value in options.items():
         if value not in (None, False, [], ()):
-            raise InputError(Argument(name), f": {why}; leave it out.")
+            raise InputError(f"{Argument(name)}: {why}; leave it out.")
 
 
 def fit_pool(table: Path, out: Path, *, forget_rows: bool, as_json: bool, **words: Any) -> None:

@@ -106,7 +106,7 @@ def read_cases(
     """
     encoder = find_encoder(text_encoder)
     if encoder is not None and not text:
-        raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
+        raise InputError(f"reads columns of text; name them with {Argument('text')}.", argument="text_encoder")
     _check_pictures(images, column=image_column, size=image_size, others=features is not None or bool(text))
     spec = checked_spec(
         label=label,
@@ -188,16 +188,18 @@ def _check_pictures(
     if column is None:
         for name, value in (("images", images), ("image_size", size)):
             if value is not None:
-                pictures = Argument("image_column")
                 raise InputError(
-                    Argument(name, str(value)), ": is for pictures; name the column of their paths with ", pictures, "."
+                    f"{Argument(name, str(value))}: is for pictures; name the column of their paths with "
+                    f"{Argument('image_column')}."
                 )
         return
     if images is not None and not Path(images).is_dir():
-        raise InputError(Argument("images", str(images)), ": expected the folder of the pictures.")
+        raise InputError(f"{Argument('images', str(images))}: expected the folder of the pictures.")
     if others:
-        also = (Argument("features"), " and ", Argument("text"))
-        raise InputError(Argument("image_column"), ": a deep net reads the pictures alone; leave ", *also, " out.")
+        raise InputError(
+            f"{Argument('image_column')}: a deep net reads the pictures alone; leave {Argument('features')} and "
+            f"{Argument('text')} out."
+        )
     sides = (size,) if isinstance(size, int) else size or ()
     if len(sides) > 2 or not all(0 < side <= LARGEST_SIDE for side in sides):
         raise InputError(

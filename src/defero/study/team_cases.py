@@ -167,8 +167,7 @@ def _sift(team: Team, reading: Reading, file: CaseFile) -> CaseSift | None:
         return CaseSift(team, file, skip, most, engine=reading.engine)
     if skip:
         raise InputError(
-            Argument("bad_rows", "skip"),
-            ": is for a table with a column per expert; leave it out for other files.",
+            f"{Argument('bad_rows', 'skip')}: is for a table with a column per expert; leave it out for other files."
         )
     return None
 
@@ -177,11 +176,8 @@ def check_shared(source: object, *, is_folder: bool) -> None:
     """Raise unless several workers can share what is read: the files of a folder."""
     if not is_folder:
         raise InputError(
-            f"{source}: several workers share the files of a folder, and this is none; leave out ",
-            Argument("engine"),
-            " and ",
-            Argument("workers"),
-            ", or split the table into Parquet files.",
+            f"{source}: several workers share the files of a folder, and this is none; leave out "
+            f"{Argument('engine')} and {Argument('workers')}, or split the table into Parquet files."
         )
 
 
@@ -191,7 +187,7 @@ def with_folder(team: Team, reading: Reading) -> Team:
         beside = (reading.source.path or Path()).parent
         return replace(team, recipe=team.recipe.inside(beside if reading.images is None else Path(reading.images)))
     if reading.images is not None:
-        raise InputError(Argument("images", str(reading.images)), ": this model reads no pictures; leave it out.")
+        raise InputError(f"{Argument('images', str(reading.images))}: this model reads no pictures; leave it out.")
     return team
 
 
@@ -201,7 +197,7 @@ def _team_file(team: Team, reading: Reading, spec: TableSpec, *, model: str) -> 
     if spec.label is None and not spec.majority_label and spec.format == TABLE:
         how = "on an export" if own.format is not None else "in Python"
         raise InputError(
-            f"{model}: was fitted {how} and does not know the label's column; name it with ", Argument("label"), "."
+            f"{model}: was fitted {how} and does not know the label's column; name it with {Argument('label')}."
         )
     silent: tuple[str, ...] = ()
     if spec.format == TABLE and reading.answers is None:
@@ -220,10 +216,8 @@ def _newcomer_file(team: Team, reading: Reading, spec: TableSpec, name: str) -> 
     spec = spec.but(majority_label=spec.label is None and not wide and team.facts.spec.majority_label)
     if spec.label is None and not spec.majority_label and spec.format == TABLE:
         raise InputError(
-            f"{reading.source.name}: without labels nobody can say which answers are right; name the column with the "
-            "truth with ",
-            Argument("label"),
-            ".",
+            f"{reading.source.name}: without labels nobody can say which answers are right; name the column with "
+            f"the truth with {Argument('label')}."
         )
     column = spec.answer or name
     spec = spec.but(expert_names=(column,), answer=None) if wide else spec.but(expert_names=(name,))
@@ -244,9 +238,8 @@ def _check_wide(team: Team, source: TableSource, *, model: str) -> None:
     """Ask for the log of answers, unless this table has the experts' columns itself."""
     if team.expert_names and set(source.columns()).isdisjoint(team.expert_names):
         raise InputError(
-            f"{model}: was fitted with a log of answers, and {source.name} has no column of an expert; pass ",
-            Argument("answers"),
-            ", with one row per answer.",
+            f"{model}: was fitted with a log of answers, and {source.name} has no column of an expert; pass "
+            f"{Argument('answers')}, with one row per answer."
         )
 
 

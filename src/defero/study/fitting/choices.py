@@ -62,10 +62,8 @@ class FitChoices:
             self.check_deep("checkpoints")
         if self.answer_weights is not None and not self.calibrates_itself:
             raise InputError(
-                Argument("answer_weights", self.answer_weights),
-                ": is for ",
-                Argument("net", "auto"),
-                " without a loss; leave one of them out.",
+                f"{Argument('answer_weights', self.answer_weights)}: is for {Argument('net', 'auto')} without a "
+                "loss; leave one of them out."
             )
 
     @property
@@ -81,25 +79,18 @@ class FitChoices:
     def check_deep(self, argument: str) -> None:
         """Refuse an argument that is for deep nets alone."""
         if not self.is_deep:
-            raise InputError(
-                Argument(argument), ": is for deep nets, got ", Argument("net", self.net), "; leave it out."
-            )
+            raise InputError(f"{Argument(argument)}: is for deep nets, got {Argument('net', self.net)}; leave it out.")
 
     def check_reads(self, *, pictures: bool) -> None:
         """Refuse a net that reads something else than the cases are."""
         if not pictures and self.net.startswith(_PICTURES):
             raise InputError(
-                Argument("net", self.net),
-                ": reads pictures; name their folder with ",
-                Argument("images"),
-                " and the column of their paths with ",
-                Argument("image_column"),
-                ".",
+                f"{Argument('net', self.net)}: reads pictures; name their folder with {Argument('images')} and "
+                f"the column of their paths with {Argument('image_column')}."
             )
         if pictures and self.net in (*NETS, "text-cnn"):
             raise InputError(
-                Argument("net", self.net),
-                ": reads no pictures; name a net that does, such as wrn-28-4 or resnet-18.",
+                f"{Argument('net', self.net)}: reads no pictures; name a net that does, such as wrn-28-4 or resnet-18."
             )
 
     @property

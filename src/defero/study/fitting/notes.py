@@ -110,7 +110,7 @@ def _odd_cells(cases: Cases, team: Team) -> list[str]:
             continue
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"
-        sentences.append(Message(f"column {name} {what}: ", *odd.pieces(row), "."))
+        sentences.append(Message(f"column {name} {what}: ", odd.clause(row), "."))
     return sentences
 
 
@@ -122,9 +122,7 @@ def _like_ids(table: ExpertTable) -> list[str]:
         if frame[name].dtype.kind not in "iu" or len(frame) < MANY_ROWS:
             continue
         if frame[name].nunique() == len(frame):
-            notes.append(
-                Message(f"{name} differs in every row; if it names the cases, pass ", Argument("key", name), ".")
-            )
+            notes.append(Message(f"{name} differs in every row; if it names the cases, pass {Argument('key', name)}."))
         elif _ID.search(str(name)):
             used = f"{name} looks like an id and is used as a number; if its rows belong together, pass "
             leave = (", else leave it out with ", Argument("features"), ".")
@@ -167,10 +165,9 @@ def _like_labels(table: ExpertTable, team: Team) -> list[str]:
         if equal >= COPY:
             copies.append(
                 Message(
-                    f"{name} equals the label in {100 * equal:.3g} % of the rows and is used as a feature; if it is a "
-                    "copy of the truth, every figure here is too good: leave it out with ",
-                    Argument("features"),
-                    ".",
+                    f"{name} equals the label in {100 * equal:.3g} % of the rows and is used as a feature; if it "
+                    "is a copy of the truth, every figure here is too good: leave it out with "
+                    f"{Argument('features')}."
                 )
             )
         elif not (codes == NO_CLASS).any():
@@ -181,10 +178,7 @@ def _like_labels(table: ExpertTable, team: Team) -> list[str]:
     if len(answers) > 1:
         verb, what, them = ("hold", "are used as features", "them")
     sentence = Message(
-        f"{join_names(answers)} {verb} labels and {what}; name an expert's column in ",
-        Argument("expert_names"),
-        f", or leave {them} out with ",
-        Argument("features"),
-        ".",
+        f"{join_names(answers)} {verb} labels and {what}; name an expert's column in {Argument('expert_names')}, "
+        f"or leave {them} out with {Argument('features')}."
     )
     return [*copies, sentence]

@@ -52,10 +52,8 @@ def four_parts(
     source, groups, time, split = cases.source, cases.spec.groups, cases.spec.time, cases.spec.split
     if groups is not None and time is not None:
         raise InputError(
-            Argument("groups"),
-            " and ",
-            Argument("time"),
-            " cannot be combined: the cases of one group can lie in two periods. Pass one of them.",
+            f"{Argument('groups')} and {Argument('time')} cannot be combined: the cases of one group can lie in "
+            "two periods. Pass one of them."
         )
     group_ids = None if groups is None else _names(cases, groups, what="group")
     cutter = _Cutter(
@@ -264,9 +262,8 @@ def checked_parts(cases: Cases, *, test_share: float | None, random_state: int) 
         )
     if table.n_experts and not parts[0].n_answers:
         raise TableError(
-            f"{source}: no expert answered any of the cases to learn from; fill in answers, or pass ",
-            Argument("expert_names", []),
-            " for a model alone.",
+            f"{source}: no expert answered any of the cases to learn from; fill in answers, or pass "
+            f"{Argument('expert_names', [])} for a model alone."
         )
     _check_classes(cases, parts[0], where=where)
     if cases.pictures is None and cases.spec.features is not None:

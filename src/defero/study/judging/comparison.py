@@ -93,18 +93,14 @@ def _check_alike(ours: Evaluation, other: str, team: Team, *, label: str | None)
     mine, theirs = ours.team.facts.spec.label, team.facts.spec.label
     if label is None and theirs is not None and theirs != mine:
         raise InputError(
-            Argument("against", other),
-            f": was fitted on the label column {theirs!r}, {ours.model} on {mine!r}; if one column holds the truth "
-            "for both, name it with ",
-            Argument("label"),
-            ".",
+            f"{Argument('against', other)}: was fitted on the label column {theirs!r}, {ours.model} on {mine!r}; "
+            f"if one column holds the truth for both, name it with {Argument('label')}."
         )
     classes = [[text_of(one) for one in team.classes.tolist()] for team in (ours.team, team)]
     if set(classes[0]) != set(classes[1]):
         raise InputError(
-            Argument("against", other),
-            f": has the classes {join_names(classes[1])}, {ours.model} has {join_names(classes[0])}; only teams with "
-            "the same classes can be compared, so fit one of them anew.",
+            f"{Argument('against', other)}: has the classes {join_names(classes[1])}, {ours.model} has "
+            f"{join_names(classes[0])}; only teams with the same classes can be compared, so fit one of them anew."
         )
 
 
@@ -128,8 +124,8 @@ def _comparison(
     common, first, second = np.intersect1d(mine, others, assume_unique=True, return_indices=True)
     if not len(common):
         raise TableError(
-            Argument("against", other),
-            f": no row of {ours.table} is new to both {ours.model} and {other}; pass other cases.",
+            f"{Argument('against', other)}: no row of {ours.table} is new to both {ours.model} and {other}; pass "
+            "other cases."
         )
     return compare(ours.trial.team_correct[first], theirs.trial.team_correct[second])
 
@@ -138,7 +134,7 @@ def load_rival(folder: str, *, beside: Team) -> Team:
     """Load another team; where the two read texts by one encoder, it gets that of the first."""
     if Path(folder).is_file():
         raise InputError(
-            f"{folder}: is a file and not a model folder; ", Argument("against"), " takes a folder that fit wrote."
+            f"{folder}: is a file and not a model folder; {Argument('against')} takes a folder that fit wrote."
         )
     rival = Team.load(folder)
     ours, theirs = (one.embedded if isinstance(one, FeatureRecipe) else () for one in (beside.recipe, rival.recipe))

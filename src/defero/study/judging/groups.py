@@ -115,7 +115,7 @@ class GroupTable(Plain):
 def check_columns(by: Sequence[str], columns: Sequence[str], *, source: str) -> None:
     """Refuse more than five columns, and columns that the table does not have."""
     if isinstance(by, str):
-        raise InputError("must be a list of columns; pass ", Argument("by", [by]), ".", argument="by")
+        raise InputError(f"must be a list of columns; pass {Argument('by', [by])}.", argument="by")
     if len(by) > MOST_COLUMNS:
         raise InputError(f"takes up to {MOST_COLUMNS} columns, got {len(by)}.", argument="by")
     for name in by:
@@ -148,9 +148,8 @@ def _refuse_dates(column: "pd.Series[Any]", name: str) -> None:
     n_days = len({str(cell) for cell in cells})
     if dates and n_days > MOST_VALUES:
         raise InputError(
-            Argument("by", [name]),
-            f": holds {n_days} different dates, and groups of single days are too small; add a column of the year, the "
-            "quarter or the month to the table and name that.",
+            f"{Argument('by', [name])}: holds {n_days} different dates, and groups of single days are too small; "
+            "add a column of the year, the quarter or the month to the table and name that."
         )
 
 

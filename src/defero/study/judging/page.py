@@ -21,22 +21,21 @@ def check_page(out: Path, *, model: Path | None, tables: tuple[Table | None, ...
     """Raise before any work where the page cannot be written, or would replace what it is made of."""
     named = Argument("out", str(out))
     if out.is_dir():
-        raise InputError(named, f": is a folder; name a file in it, such as {out / 'report.html'}.")
+        raise InputError(f"{named}: is a folder; name a file in it, such as {out / 'report.html'}.")
     if not out.resolve().parent.is_dir():
-        raise InputError(named, f": the folder {out.resolve().parent} does not exist; make it first.")
+        raise InputError(f"{named}: the folder {out.resolve().parent} does not exist; make it first.")
     if not os.access(out.resolve().parent, os.W_OK | os.X_OK):
-        raise InputError(named, f": no permission to write in {out.resolve().parent}; choose another folder.")
+        raise InputError(f"{named}: no permission to write in {out.resolve().parent}; choose another folder.")
     for table, what in zip(tables, ("the table of cases", "the log of answers"), strict=False):
         path = None if table is None else TableSource.of(table).path
         if path is not None and out.exists() and path.exists() and out.samefile(path):
-            raise InputError(named, f": is {what} itself; choose another name.")
+            raise InputError(f"{named}: is {what} itself; choose another name.")
     if model is not None and out.resolve().parent == model.resolve():
-        raise InputError(named, ": lies in the model's folder, which stays as it is; choose another folder.")
+        raise InputError(f"{named}: lies in the model's folder, which stays as it is; choose another folder.")
     if out.suffix.lower() not in PAGES:
         raise InputError(
-            named,
-            f": the page is HTML; name it {out.with_suffix('.html').name}. For a PDF open it in a browser and print "
-            "it there.",
+            f"{named}: the page is HTML; name it {out.with_suffix('.html').name}. For a PDF open it in a browser "
+            "and print it there."
         )
 
 
@@ -70,7 +69,7 @@ def write_html(out: Path, page: str) -> None:
     try:
         write_whole(out, page.encode("utf-8"))
     except InputError as error:
-        raise InputError(Argument("out"), f" {error}") from error
+        raise InputError(f"{Argument('out')} {error}") from error
 
 
 def _provenance(evaluation: Evaluation, *, command: str, spell: Spelling) -> "Provenance":

@@ -70,8 +70,8 @@ def answers_so_far(
     if strangers:
         hint = did_you_mean(strangers[0], team.expert_names)
         raise InputError(
-            Argument("answers", log.name),
-            f": no expert {join_names(strangers)}{hint} The model knows {join_names(team.expert_names)}.",
+            f"{Argument('answers', log.name)}: no expert {join_names(strangers)}{hint} The model knows "
+            f"{join_names(team.expert_names)}."
         )
     place = np.array([team.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
     if len(joined):

@@ -104,15 +104,13 @@ def _check_files(reading: Reading, out: Path | None) -> None:
     """Refuse decisions that would replace the cases, and spellings of answers where there are none."""
     path = reading.source.path
     if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
-        raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
+        raise InputError(f"{Argument('out', str(out))}: is the table of cases itself; choose another name.")
     if out is not None and path is not None and path.is_dir() and path.resolve() in out.resolve().parents:
-        raise InputError(Argument("out", str(out)), ": is inside the folder of the cases; choose another folder.")
+        raise InputError(f"{Argument('out', str(out))}: is inside the folder of the cases; choose another folder.")
     if reading.answers is None and reading.said.rename:
         raise InputError(
-            Argument("rename"),
-            ": is about the answers so far, and there are none; leave it out, or pass ",
-            Argument("answers"),
-            ".",
+            f"{Argument('rename')}: is about the answers so far, and there are none; leave it out, or pass "
+            f"{Argument('answers')}."
         )
 
 
@@ -123,13 +121,11 @@ def _plan(team: Team, reading: Reading, arrive: Callable[[], Arrivals], way: _Op
         return None
     if way.ask_unusual:
         raise InputError(
-            Argument("unusual", "ask"),
-            " gives cases to experts whatever it costs: not with limits, answers so far or ",
-            Argument("ask", "sequential"),
-            ".",
+            f"{Argument('unusual', 'ask')} gives cases to experts whatever it costs: not with limits, answers so "
+            f"far or {Argument('ask', 'sequential')}."
         )
     if terms.budget is not None and terms.free:
-        raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
+        raise InputError(f"needs {Argument('fees')}: what each question costs.", argument="budget")
     answer_idx, notes = None, list[str]()
     if reading.answers is not None:
         answer_idx, notes = _so_far(team, reading, arrive())
@@ -164,18 +160,16 @@ def _ask(team: Team, ask: str | None, *, answers: bool, limited: bool) -> str:
     one_of("ask", ask, ASK)
     if answers and ask != "sequential":
         raise InputError(
-            Argument("ask", ask),
-            ": with ",
-            Argument("answers"),
-            " cases are asked about one after the other; leave it out.",
+            f"{Argument('ask', ask)}: with {Argument('answers')} cases are asked about one after the other; leave "
+            "it out."
         )
     if ask != "panel":
         return ask
     if team.panel is None or team.panel.stratified or team.panel.useless:
         why = None if team.panel is None else team.panel.useless_sentence()
-        raise InputError(Argument("ask", ask), f": {why or 'this team has no panels that a file can be routed to'}.")
+        raise InputError(f"{Argument('ask', ask)}: {why or 'this team has no panels that a file can be routed to'}.")
     if limited:
-        raise InputError(Argument("ask", ask), ": limits are for single questions; leave one of them out.")
+        raise InputError(f"{Argument('ask', ask)}: limits are for single questions; leave one of them out.")
     return ask
 
 
@@ -230,10 +224,10 @@ def _cautions(team: Team, routing: Routing, way: _Options, plan: FilePlan | None
         sentences.append(_FIRST_COUNTS)
     sentences += voided
     if way.uncertainty and not routing.any_doubt and team.expert_names:
-        sentences.append(Message(_NO_DOUBT, Argument("net", "auto"), "."))
+        sentences.append(Message(f"{_NO_DOUBT}{Argument('net', 'auto')}."))
     sentences += [] if plan is None else plan.cautions
     if way.ask == "sequential" and way.terms.free and (plan is None or plan.assignment is None):
-        sentences.append(Message("a question costs 0.01 of an error; ", Argument("fees"), " sets what it costs."))
+        sentences.append(Message(f"a question costs 0.01 of an error; {Argument('fees')} sets what it costs."))
     return sentences
 
 
