@@ -10,7 +10,7 @@ from toy_team import ANSWERS, TEST, X, Y, fitted
 from defero.judge import METRICS
 from defero.judge.record import tables
 from defero.report import Provenance, report_page
-from defero.study.judging.summary import record_text
+from defero.study.page import record_text
 from defero.team.judge import record_of, try_out
 
 
