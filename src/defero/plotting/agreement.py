@@ -141,16 +141,8 @@ class AgreementDisplay(Display):
                 self._draw_line(ax, getattr(self, name), label, line_style)
             count = self.model_right.count
             height = count / max(int(count.max()), 1) * (_STRIP - 0.03)
-            ax.bar(
-                self.edges[:-1],
-                height,
-                np.diff(self.edges),
-                -_STRIP,
-                align="edge",
-                color=style.MUTED,
-                linewidth=0,
-                label="count",
-            )
+            bars: dict[str, Any] = {"align": "edge", "color": style.MUTED, "linewidth": 0, "label": "count"}
+            ax.bar(self.edges[:-1], height, np.diff(self.edges), -_STRIP, **bars)
             ax.axhline(0, color=style.MUTED, linewidth=0.6)
             ax.set(xlim=(self._left_end(), 1), ylim=(-_STRIP, 1.02))
             style.in_percent(ax.xaxis)

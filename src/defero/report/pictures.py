@@ -187,16 +187,15 @@ class TeamPictures:
     def _draw_frontier(self, ax: Axes, *, what: str) -> None:
         frontier = cost_frontier(self.trial)
         marks = {"one": "D", "sequential": "o", "panel": "P", "everybody_bayes": "^", "best_expert": "v", "model": "s"}
-        colours = {"model": style.MODEL, "everybody_bayes": style.EXPERT, "best_expert": style.EXPERT}
+        colors = {"model": style.MODEL, "everybody_bayes": style.EXPERT, "best_expert": style.EXPERT}
         with style.drawing():
             style.dress(ax, x="questions per case", y=what)
             label = "one expert, largest saving first"
             ax.plot(frontier.rate, frontier.total, color=style.TEAM, linewidth=1.8, label=label)
-            looks: dict[str, Any] = {"linestyle": "none", "markersize": 6.5, "clip_on": False, "zorder": 4}
             for way in self.record.ways:
                 if way.name in marks:
-                    mark, colour = marks[way.name], colours.get(way.name, style.INK)
-                    ax.plot(way.questions, way.cost, marker=mark, color=colour, label=way.words, **looks)
+                    looks = {"marker": marks[way.name], "color": colors.get(way.name, style.INK), "label": way.words}
+                    style.draw_points(ax, way.questions, way.cost, **looks)
             ax.set_xlim(left=0)
             ax.margins(y=0.1)
             style.legend_above(ax)
