@@ -16,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import ArrayLike
 
 from defero.core import wording
 from defero.core.errors import InputError
@@ -102,15 +101,7 @@ def legend_above(ax: Axes, *, handles: Sequence[Artist] | None = None, ncols: in
 
 
 def draw_points(
-    ax: Axes,
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    marker: str,
-    color: str,
-    label: str,
-    size: float = 6.5,
-    hollow: bool = False,
+    ax: Axes, x: Any, y: Any, *, marker: str, color: str, label: str, size: float = 6.5, hollow: bool = False
 ) -> None:
     """Draw marks without a line, whole even at the edge of the Axes."""
     face = "none" if hollow else color

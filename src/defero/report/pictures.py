@@ -187,14 +187,14 @@ class TeamPictures:
     def _draw_frontier(self, ax: Axes, *, what: str) -> None:
         frontier = cost_frontier(self.trial)
         marks = {"one": "D", "sequential": "o", "panel": "P", "everybody_bayes": "^", "best_expert": "v", "model": "s"}
-        colors = {"model": style.MODEL, "everybody_bayes": style.EXPERT, "best_expert": style.EXPERT}
+        colours = {"model": style.MODEL, "everybody_bayes": style.EXPERT, "best_expert": style.EXPERT}
         with style.drawing():
             style.dress(ax, x="questions per case", y=what)
             label = "one expert, largest saving first"
             ax.plot(frontier.rate, frontier.total, color=style.TEAM, linewidth=1.8, label=label)
             for way in self.record.ways:
                 if way.name in marks:
-                    looks = {"marker": marks[way.name], "color": colors.get(way.name, style.INK), "label": way.words}
+                    looks = {"marker": marks[way.name], "color": colours.get(way.name, style.INK), "label": way.words}
                     style.draw_points(ax, way.questions, way.cost, **looks)
             ax.set_xlim(left=0)
             ax.margins(y=0.1)
