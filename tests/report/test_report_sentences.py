@@ -10,11 +10,11 @@ from report_trials import NASTY, Reader, provenance, trial_and_record
 from defero import Team
 from defero.decide.terms import Terms
 from defero.judge import compare, shared_errors, team_record
+from defero.judge.accuracy import trial_curve
 from defero.judge.intervals import Share
 from defero.judge.record.cautions import no_better
 from defero.judge.record.figures import FigureTable
 from defero.judge.record.members import PromiseRecord
-from defero.judge.record.ways import cost_frontier
 from defero.report import Evidence, report_page
 from defero.report.page import sentence
 from defero.team import record_of, try_out
@@ -164,7 +164,7 @@ def test_without_fees_curve_and_table_count_questions_alike():
     trial, record = trial_and_record()
     deferred = int(trial.decision.deferred.sum())
     one = next(way for way in record.ways if way.name == "one")
-    assert cost_frontier(trial).total[deferred] == pytest.approx(one.cost)
+    assert trial_curve(trial).cost[deferred] == pytest.approx(one.cost)
     assert "No fee is set, so each question costs 0.01 of an error" in read(trial, record).text
 
 

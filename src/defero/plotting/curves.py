@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, flags
+from defero.core.errors import InputError
+from defero.core.results import MODEL
 from defero.core.trial import Trial
 from defero.judge import DeferralCurve, deferral_curve, wilson_interval
 from defero.judge.accuracy import trial_curve
@@ -54,6 +56,8 @@ class DeferralCurveDisplay(Display):
     def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "DeferralCurveDisplay":
         """Draw a trial; each case goes to its best expert among those who answered it."""
         check_sizes(len(trial))
+        if not (trial.decision.best_expert != MODEL).any():
+            raise InputError("no case could be deferred to anybody: there is no curve to draw.")
         return cls(trial_curve(trial), _used(trial.decision.deferred, trial.team_correct)).plot(ax)
 
     @classmethod

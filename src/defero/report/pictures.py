@@ -19,9 +19,9 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.results import MODEL
 from defero.core.trial import Trial
 from defero.core.wording import count_of, percent, printable
+from defero.judge.accuracy import trial_curve
 from defero.judge.record.tables import most_asked_first
 from defero.judge.record.team import Record
-from defero.judge.record.ways import cost_frontier
 from defero.plotting import (
     AgreementDisplay,
     DeferralCurveDisplay,
@@ -185,13 +185,13 @@ class TeamPictures:
         return picture("frontier", caption, partial(self._draw_frontier, what=what))
 
     def _draw_frontier(self, ax: Axes, *, what: str) -> None:
-        frontier = cost_frontier(self.trial)
+        curve = trial_curve(self.trial)
         marks = {"one": "D", "sequential": "o", "panel": "P", "everybody_bayes": "^", "best_expert": "v", "model": "s"}
         colours = {"model": style.MODEL, "everybody_bayes": style.EXPERT, "best_expert": style.EXPERT}
         with style.drawing():
             style.dress(ax, x="questions per case", y=what)
             label = "one expert, largest saving first"
-            ax.plot(frontier.rate, frontier.total, color=style.TEAM, linewidth=1.8, label=label)
+            ax.plot(curve.rate, curve.cost, color=style.TEAM, linewidth=1.8, label=label)
             for way in self.record.ways:
                 if way.name in marks:
                     looks = {"marker": marks[way.name], "color": colours.get(way.name, style.INK), "label": way.words}
