@@ -99,7 +99,7 @@ def test_the_models_own_honesty():
         named = trial.scores.class_idx == g
         assert found.count[g, 0] == named.sum()
         assert found.promised[g, 0] == pytest.approx(trial.scores.model_proba[named].mean())
-        assert found.realised[g, 0] == pytest.approx(trial.model_correct[named].mean())
+        assert found.accuracy[g, 0] == pytest.approx(trial.model_correct[named].mean())
 
 
 def kept_promise(promised, kept, n_members=1):

@@ -81,7 +81,7 @@ def test_skill_recall_and_the_models_classes(record):
         assert row["difference in points"].value == one.team.value - one.model.value
     groups = record.by_predicted_class
     for g, k in enumerate(groups.groups):
-        kept = groups.realised[g, 0], groups.low[g, 0], groups.high[g, 0]
+        kept = groups.accuracy[g, 0], groups.low[g, 0], groups.high[g, 0]
         assert ends(predicted[str(record.classes[k])]["kept"]) == kept
 
 

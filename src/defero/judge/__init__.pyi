@@ -10,10 +10,10 @@ from defero.judge.calibration import brier_score as brier_score
 from defero.judge.calibration import expected_calibration_error as expected_calibration_error
 from defero.judge.calibration import reliability_bins as reliability_bins
 from defero.judge.groups import GroupCalibration as GroupCalibration
-from defero.judge.groups import SkillByClass as SkillByClass
 from defero.judge.groups import calibration_by_group as calibration_by_group
 from defero.judge.groups import decision_calibration as decision_calibration
 from defero.judge.groups import skill_by_class as skill_by_class
+from defero.judge.intervals import Accuracies as Accuracies
 from defero.judge.intervals import Comparison as Comparison
 from defero.judge.intervals import clopper_pearson_interval as clopper_pearson_interval
 from defero.judge.intervals import compare as compare

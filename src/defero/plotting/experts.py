@@ -14,7 +14,7 @@ from defero.core.checks.experts import asked_answers, check_same_form, chosen_ex
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
 from defero.core.trial import Trial
-from defero.judge import GroupCalibration, SkillByClass, decision_calibration, skill_by_class
+from defero.judge import Accuracies, GroupCalibration, decision_calibration, skill_by_class
 from defero.judge.intervals import Interval
 from defero.plotting import style
 from defero.plotting.style import Display, check_sizes, side_by_side
@@ -38,7 +38,7 @@ class ExpertLoadDisplay(Display):
     Examples
     --------
     >>> display = ExpertLoadDisplay.from_predictions([0, 1, 1, -1], [[1, 0], [0, 0], [1, 1], [0, 0]], [1, 0, 0, 0])
-    >>> display.order.tolist(), display.usage.count.tolist(), display.usage.realised.tolist()
+    >>> display.order.tolist(), display.usage.count.tolist(), display.usage.accuracy.tolist()
     ([1, 0], [1, 2], [1.0, 0.5])
     >>> from matplotlib import pyplot as plt
     >>> plt.close(display.figure_)
@@ -150,7 +150,7 @@ class ExpertLoadDisplay(Display):
         low, high = usage.low[expert_idx], usage.high[expert_idx]
         ax.hlines(places, low, high, color=style.EXPERT, linewidth=1.6, label="interval")
         label = f"accuracy, with {style.whole_percent(self.level)} interval"
-        style.draw_points(ax, usage.realised[expert_idx], places, marker="o", color=style.EXPERT, label=label, size=4.5)
+        style.draw_points(ax, usage.accuracy[expert_idx], places, marker="o", color=style.EXPERT, label=label, size=4.5)
         if np.isfinite(usage.promised).any():
             looks: dict[str, Any] = {"marker": "D", "color": style.INK, "label": "promised", "hollow": True, "size": 5}
             style.draw_points(ax, usage.promised[expert_idx], places, **looks)
@@ -176,7 +176,7 @@ class SkillDisplay(Display):
 
     Attributes
     ----------
-    skill : SkillByClass of J experts and K classes
+    skill : Accuracies of J experts and K classes
     expert_names : J names
     classes : K names
 
@@ -189,7 +189,7 @@ class SkillDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    skill: SkillByClass
+    skill: Accuracies
     expert_names: tuple[str, ...]
     classes: tuple[str, ...]
 

@@ -194,7 +194,11 @@ class TeamPictures:
             ax.plot(curve.rate, curve.cost, color=style.TEAM, linewidth=1.8, label=label)
             for way in self.record.ways:
                 if way.name in marks:
-                    looks = {"marker": marks[way.name], "color": colours.get(way.name, style.INK), "label": way.words}
+                    looks: dict[str, Any] = {
+                        "marker": marks[way.name],
+                        "color": colours.get(way.name, style.INK),
+                        "label": way.words,
+                    }
                     style.draw_points(ax, way.questions, way.cost, **looks)
             ax.set_xlim(left=0)
             ax.margins(y=0.1)

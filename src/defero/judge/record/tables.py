@@ -207,7 +207,7 @@ def by_predicted_class(record: Record) -> FigureTable:
             str(record.classes[int(k)]),
             Figure.number(int(one.count[g, 0])),
             Figure(float(one.promised[g, 0])),
-            Figure(float(one.realised[g, 0]), float(one.low[g, 0]), float(one.high[g, 0])),
+            Figure(float(one.accuracy[g, 0]), float(one.low[g, 0]), float(one.high[g, 0])),
         ]
         for g, k in enumerate(one.groups)
     ]

@@ -11,8 +11,8 @@ from defero.core.display import Plain, plain
 from defero.core.trial import WAYS, Trial
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
-from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
-from defero.judge.intervals import Comparison, Share, compare
+from defero.judge.groups import GroupCalibration, calibration_by_group, skill_by_class
+from defero.judge.intervals import Accuracies, Comparison, Share, compare
 from defero.judge.panels import PanelRecord, panel_record
 from defero.judge.record.cautions import cautions_of
 from defero.judge.record.members import MemberRecord, TeamPromises, member_records, team_promises
@@ -48,7 +48,7 @@ class Record(Plain):
         The share of each class's cases that were called so, by the team and by the model.
     estimates_above_one : float
         The share of (case, expert) cells whose estimate exceeds 1 before calibration, the softmax loss's fault.
-    skill : SkillByClass
+    skill : Accuracies
         Each expert by true class: counts and accuracies (J, K).
     by_predicted_class : GroupCalibration
         The model's promise beside what it kept, by the class it named; its groups are class numbers.
@@ -94,7 +94,7 @@ class Record(Plain):
     mean_error: float
     recall: tuple[ClassRecall, ...]
     estimates_above_one: float
-    skill: SkillByClass
+    skill: Accuracies
     by_predicted_class: GroupCalibration
     shared_errors: SharedErrors
     estimates: Literal["probabilities", "weights"] = "probabilities"
@@ -177,7 +177,7 @@ class Record(Plain):
     def model_by_predicted_class(self) -> list[dict[str, Any]]:
         """What the model promised and kept where it named each class."""
         one = self.by_predicted_class
-        values = {"n": one.count, "promised": one.promised, "kept": one.realised, "low": one.low, "high": one.high}
+        values = {"n": one.count, "promised": one.promised, "kept": one.accuracy, "low": one.low, "high": one.high}
         return [
             {"class": self.classes[int(k)], **{name: array[g, 0].item() for name, array in values.items()}}
             for g, k in enumerate(one.groups)
