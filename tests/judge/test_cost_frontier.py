@@ -44,7 +44,7 @@ def test_each_point_is_the_cost_of_so_many_questions(seed):
 
 def test_shares_that_cannot_be_reached_have_no_cost():
     same = np.zeros(3)
-    curve = DeferralCurve(np.array([0.0, 0.25, 0.5]), same, same, same, cost=np.array([4.0, 2.0, 3.0]))
+    curve = DeferralCurve(np.array([0.0, 0.25, 0.5]), same, same, same, np.array([4.0, 2.0, 3.0]))
     values = {row["asked"]: row["total"] for row in curve.costs()}
     assert (values[0.0], values[0.5], values[0.6], values[1.0]) == (4.0, 3.0, None, None)
 

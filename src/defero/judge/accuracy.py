@@ -171,19 +171,18 @@ class DeferralCurve:
     oracle : (m + 1,)
         The best accuracy of any order, which only hindsight has: first where the expert alone is right, last
         where the model alone is.
-    cost : (m + 1,), optional
-        Fees and errors per item; of a trial.
+    cost : (m + 1,)
+        Fees and errors per item, where an error costs 1 or, of a trial, what was given.
     """
 
     rate: FloatArray
     accuracy: FloatArray
     random: FloatArray
     oracle: FloatArray
-    cost: FloatArray | None = None
+    cost: FloatArray
 
     def costs(self, *, steps: int = 10) -> list[dict[str, float | None]]:
         """Return the cost at 0, 10, ..., 100 % as plain values; None where too few items have somebody to ask."""
-        assert self.cost is not None
         m, reached = len(self.rate) - 1, float(self.rate[-1])
         shares = [step / steps for step in range(steps + 1)]
         cost = self.cost[[min(m, round(share * m / reached)) if reached else 0 for share in shares]].tolist()
@@ -253,7 +252,8 @@ def curve_of(start: int, change: IntArray, *, n_items: int) -> DeferralCurve:
     m = max(len(change), 1)
     line = (m * start + steps * int(change.sum())) / (m * n_items)
     accuracy, oracle = (start + np.concatenate([[0], np.cumsum(one)]) for one in (change, np.sort(change)[::-1]))
-    return DeferralCurve(*map(frozen, (steps / n_items, accuracy / n_items, line, oracle / n_items)))
+    wrong = n_items - accuracy
+    return DeferralCurve(*map(frozen, (steps / n_items, accuracy / n_items, line, oracle / n_items, wrong / n_items)))
 
 
 def trial_curve(trial: Trial) -> DeferralCurve:

@@ -226,7 +226,7 @@ def reliability_bins(
     right, total = np.zeros_like(count), np.zeros(count.shape)
     for j in range(forecasts.n_experts):
         count[j], right[j], total[j] = bin_sums(*forecasts.column(j), edges)
-    more = {"edges": frozen(edges), "confidence": frozen(ratio(total, count))}
+    more: dict[str, Any] = {"edges": frozen(edges), "confidence": frozen(ratio(total, count))}
     return ReliabilityBins.of(right, count, level=simultaneous_level(level, n_bins), **more)
 
 

@@ -1,6 +1,7 @@
 """Promised and realised accuracy by group of items and by the expert who is asked; accuracy by true class."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -137,7 +138,7 @@ def decision_calibration(
     count = np.bincount(whom, minlength=shape[1])
     right = np.bincount(whom[forecasts.correct[items, whom]], minlength=shape[1])
     total = np.bincount(whom, weights=forecasts.confidence[items, whom], minlength=shape[1]).astype(np.float64)
-    more = {"groups": frozen(np.arange(shape[1])), "promised": frozen(ratio(total, count))}
+    more: dict[str, Any] = {"groups": frozen(np.arange(shape[1])), "promised": frozen(ratio(total, count))}
     return GroupCalibration.of(right, count, level=level, interval=interval, **more)
 
 
