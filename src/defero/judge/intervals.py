@@ -146,7 +146,7 @@ class Accuracies:
     ) -> Self:
         """Divide right answers by all of them, and find the intervals; `more` are a subclass's own fields."""
         low, high = share_intervals(right, count, level=level, interval=interval)
-        return cls(*map(frozen, (count, ratio(right, count), low, high)), **more)
+        return cls(frozen(count), *map(frozen, (ratio(right, count), low, high)), **more)
 
 
 def simultaneous_level(level: float, count: int) -> float:
