@@ -96,7 +96,7 @@ def fit(
             "--scores",
             help="The cells of --experts say how good each answer was, from 0 (wrong) to 1 (right), not what was "
             "answered: a pool of language models, programs or people. No label is needed. --fee is what a call costs, "
-            "--error-cost what a point of quality is worth, --net auto, table, ridge, knn, trees or heads.",
+            "--error-cost what a point of quality is worth.",
         ),
     ] = False,
     text_encoder: opt.TextEncoder = None,
@@ -165,9 +165,10 @@ def fit(
     if scores:
         others = {name: value for name, value in said.items() if name not in _OF_POOLS}
         others |= {"onnx": onnx, "cost_matrix": terms.cost_matrix, "answer_weights": learning.answer_weights}
+        others["net"] = None if learning.net == "auto" else learning.net
         refuse(others | {"checkpoints": checkpoints, **deep.given()}, why="is for teams with labels, not for --scores")
         how |= {name: said[name] for name in _OF_POOLS}
-        how |= {"fees": terms.fees, "error_cost": terms.error_cost, "text_encoder": text_encoder, "model": learning.net}
+        how |= {"fees": terms.fees, "error_cost": terms.error_cost, "text_encoder": text_encoder}
         fit_pool(table, out, **how, forget_rows=forget_rows, as_json=as_json)
         return
     choices = {
