@@ -71,7 +71,7 @@ def test_a_study_evaluates_and_routes_with_its_encoder(tmp_path):
 def test_the_command_line_takes_an_encoder(tmp_path, monkeypatch):
     monkeypatch.setattr(text_encoder, "_named", lambda name: text_encoder.TextEncoder(name, topics))
     pd.concat(past(), axis=1).to_csv(tmp_path / "past.csv", index=False)
-    options = ["--scores", "--net", "ridge", "--experts", "small,large", "--text", "prompt", "--text-encoder", "topics"]
+    options = ["--scores", "--experts", "small,large", "--text", "prompt", "--text-encoder", "topics"]
     fitted = CliRunner().invoke(app, ["fit", f"{tmp_path}/past.csv", *options, "--out", f"{tmp_path}/pool"])
     assert fitted.exit_code == 0, (fitted.output, fitted.exception)
     assert "3 numbers of the text encoder topics" in fitted.output
