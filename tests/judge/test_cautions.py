@@ -29,7 +29,7 @@ from defero.judge.record.cautions import (
     unseen_classes,
 )
 from defero.judge.record.members import MemberRecord, PromiseRecord, TeamPromises
-from defero.study.judging.evaluation import chosen_cases
+from defero.study.evaluate import chosen_cases
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 

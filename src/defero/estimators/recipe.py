@@ -23,11 +23,11 @@ class Recipe:
     hidden, expert_hidden : tuple of int
         Widths of the hidden layers of "mlp", in the branches of the classes and of the experts.
     max_epochs : int, optional
-        "linear": at most 1,000 L-BFGS iterations by default. "mlp": 15 epochs, or more for at least 1,000 steps. Deep
-        nets: 30 epochs.
+        Largest number of epochs. "linear": at most 1,000 L-BFGS iterations by default. "mlp": 15 epochs, or more for
+        at least 1,000 steps. Deep nets: 30 epochs.
     batch_size : int, optional
-        "mlp": by default a sixteenth of the rows, between 32 and 512. Deep nets: up to 512, with at least 32 steps an
-        epoch.
+        Halve it if memory runs out. "mlp": by default a sixteenth of the rows, between 32 and 512. Deep nets: up to
+        512, with at least 32 steps an epoch.
     learning_rate : float, optional
         "mlp": 0.01 by default. Deep nets: the largest of a one-cycle schedule, by default 0.1 per 512 items of a batch
         for wrn and resnet (SGD), and 0.001 for all others (AdamW).

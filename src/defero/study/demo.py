@@ -11,7 +11,7 @@ import numpy as np
 from defero.core import ExpertTable
 from defero.data.table_spec import TableSpec
 from defero.judge.record.ways import mean_cost
-from defero.study.judging.page import write_page
+from defero.study.page import write_page
 from defero.study.study import Study
 from defero.team import Team
 

@@ -117,9 +117,7 @@ def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, sour
         raise TableError(f"{source}: expected results of type {join_names(KINDS)}{types}.")
     if name is None and len(controls) > 1:
         counts = join_names(f"{one} ({times[one]} answers)" for one in controls)
-        raise TableError(
-            f"{source}: several controls ask for a class: {counts}; name one with ", Argument("control"), "."
-        )
+        raise TableError(f"{source}: several controls ask for a class: {counts}; name one with {Argument('control')}.")
     return controls[name if name is not None else next(iter(controls))]
 
 

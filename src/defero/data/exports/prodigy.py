@@ -42,9 +42,8 @@ def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[list[
         cell = record.fields.get(key)
         if is_blank(cell) or isinstance(cell, list | dict | bool):
             raise TableError(
-                f"{source}: {record.place}: {key!r} must name the item, got {cell!s:.40}; name a field with ",
-                Argument("key"),
-                ".",
+                f"{source}: {record.place}: {key!r} must name the item, got {cell!s:.40}; name a field with "
+                f"{Argument('key')}."
             )
         item_idx.append(known.setdefault(name_text(cell), len(known)))
         if len(firsts) < len(known):

@@ -16,7 +16,7 @@ import pandas as pd
 from defero.core.errors import TableError
 from defero.core.wording import join_names
 from defero.data.tables.bad_rows import MARKED_BYTES, MOST_VALUE, NOT_UTF8, BadCell, OnBad, is_marked, plain_bytes
-from defero.data.tables.formats import Append, TableFormat, open_text, plain_values, readable, strip_cells
+from defero.data.tables.formats import HALF_PAIR, Append, TableFormat, open_text, plain_values, readable, strip_cells
 
 ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _MOST_DIGITS = 300  # a float ends at 1.8e308
@@ -111,7 +111,7 @@ def parse_json(text: str) -> Any:
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if "\\ud" in text.lower() and not _is_text(json.dumps(value, ensure_ascii=False)):
-        raise ValueError("it holds half a surrogate pair, which is no character")
+        raise ValueError(f"it holds {HALF_PAIR}")
     return value
 
 

@@ -151,9 +151,9 @@ class PoolStudy(Preformatted):
         if by_member is not None and error_cost is None:
             study.notes.append(
                 Message(
-                    "prices do not count yet: items go to the highest expected score. Pass ",
-                    Argument("error_cost"),
-                    ", what a point of quality is worth, to fit or route; or a budget to route.",
+                    "prices do not count yet: items go to the highest expected score. Pass "
+                    f"{Argument('error_cost')}, what a point of quality is worth, to fit or route; or a budget to "
+                    "route."
                 )
             )
         return study
@@ -234,7 +234,7 @@ class PoolStudy(Preformatted):
         judged = _take(cases, np.flatnonzero(keep))
         if record.curve is not None and not record.has_net_value:
             notes.append(
-                Message("no net value: pass ", Argument("error_cost"), ", the money that a point of quality is worth.")
+                Message(f"no net value: pass {Argument('error_cost')}, the money that a point of quality is worth.")
             )
         return PoolEvaluation(
             self.name, cases.source, len(cases) + n_seen, n_seen, judged, record, (*cases.notes, *notes)
@@ -279,7 +279,7 @@ class PoolStudy(Preformatted):
 
     def report(self, out: str | PathLike[str], table: Table | None = None, **terms: Any) -> PoolEvaluation:
         """Write the page of an evaluation; the other arguments are those of `evaluate`, and `command`."""
-        from defero.study.judging.page import check_page
+        from defero.study.page import check_page
         from defero.study.pools.pool_evaluation import write_pool_page
 
         command, path = terms.pop("command", ""), Path(out)
@@ -330,10 +330,9 @@ class PoolStudy(Preformatted):
         kinds = mostly_equal(self.team.seen) and not tells_items_apart(cases.items, text=text)
         if kinds and not fresh.all():
             raise InputError(
-                f"{cases.source}: most rows that this pool was fitted on are equal in the columns that it reads, so "
-                "that rows it has seen cannot be told from new ones; pass ",
-                Argument("all_rows_new", True),
-                " where none of these rows was used to fit it, or fit with more columns.",
+                f"{cases.source}: most rows that this pool was fitted on are equal in the columns that it reads, "
+                f"so that rows it has seen cannot be told from new ones; pass {Argument('all_rows_new', True)} "
+                "where none of these rows was used to fit it, or fit with more columns."
             )
         if not fresh.any():
             raise InputError(
@@ -347,7 +346,7 @@ def _check_error_cost(error_cost: float, has_prices: object) -> None:
         raise InputError(f"must be a finite number of at least 0, got {error_cost:g}.", argument="error_cost")
     if not has_prices:
         raise InputError(
-            "is weighed against what a call costs; name the prices with ", Argument("fees"), ".", argument="error_cost"
+            f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument="error_cost"
         )
 
 
