@@ -1,6 +1,5 @@
 """A team on cases that it has not seen."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ from defero.data.tables.wide import plain_name
 from defero.decide.terms import TeamTerms, Terms
 from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
-from defero.judge.record.team import TeamRecord
+from defero.judge.record.team import Record
 from defero.judge.shared_errors import SharedErrors
 from defero.study.money import bad_fees, on_cases, terms_of_study
 from defero.study.page import record_text
@@ -114,7 +113,7 @@ class Evaluation:
         return present_experts(self.team, self.terms)
 
     @cached_property
-    def record(self) -> TeamRecord:
+    def record(self) -> Record:
         """The figures, with everything a reader should know; made when they are asked for, as a rival's never are."""
         record = record_of(self.team, self.trial, random_state=self.random_state)
         answering, n_items = self.team.facts.answering, count_of(record.team.total, "case")
@@ -184,23 +183,7 @@ class Evaluation:
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
         import pandas as pd
 
-        record = self.record
-        members = [("team", record.team, None), ("model", record.model, record.model_calibration.asked)]
-        members += [(one.name, one.alone, one.asked) for one in record.experts]
-        return pd.DataFrame(
-            [
-                {
-                    "name": name,
-                    "answers": right.total,
-                    "right": right.value,
-                    "low": right.interval[0],
-                    "high": right.interval[1],
-                    "decides": math.nan if asked is None else asked.total / record.team.total,
-                    "right_there": math.nan if asked is None else asked.value,
-                }
-                for name, right, asked in members
-            ]
-        ).set_index("name")
+        return pd.DataFrame(self.record.rows()).set_index("name")
 
     def record_dict(self) -> dict[str, Any]:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
