@@ -23,6 +23,9 @@ MAX_WORDS = 10_000
 MIN_ROWS = 2  # a word of one training row says nothing about another one
 _WORD = re.compile(r"\w+")
 
+SAME, BLANK = "the same in every row", "blank in every row"
+"""Why a column is left out without loss."""
+
 Texts = list[str | None]
 Features: TypeAlias = "csr_matrix | FloatArray"
 """Weighted words (n, V) are sparse, vectors of an encoder (n, d) dense."""
@@ -65,6 +68,22 @@ class TextNumbers:
         matrix: FloatArray = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
         return np.column_stack([matrix, [cell is None for cell in cells]]) if self.marks_blanks else matrix
 
+    def reads(self) -> str:
+        """Say what the numbers are, after the name of the column."""
+        raise NotImplementedError
+
+    def sentence(self) -> str:
+        """Return one sentence: how the column is used."""
+        count = "one score" if len(self.bias) == 1 else f"{len(self.bias)} numbers"
+        summed = "" if self.slopes is None else f" and summed up in {count}"
+        return f"{self.name}: {self.reads()}{summed}{'; blanks are marked' * self.marks_blanks}."
+
+    def check_slopes(self, n_numbers: int) -> None:
+        """Raise unless the slopes, if there are any, turn so many numbers into as many scores as there are biases."""
+        rows = ((),) * n_numbers if self.slopes is None else self.slopes
+        if len(rows) != n_numbers or any(len(row) != len(self.bias) for row in rows):
+            raise ValueError(f"slopes that are not of {n_numbers} numbers and {len(self.bias)} scores")
+
     def unusual(self, block: FloatArray) -> BoolArray:
         """Return which rows of `encode` (n, outputs) have no known word, (n,); not blanks, if training had some."""
         if self.missing and not self.marks_blanks:  # a blank looks like a text without a known word
@@ -106,11 +125,9 @@ class TextColumn(TextNumbers):
     missing: bool = False
 
     def __post_init__(self) -> None:
-        rows = self.idf if self.slopes is None else self.slopes
-        if len(self.idf) != len(self.words) or len(rows) != len(self.words):
-            raise ValueError(f"{len(rows)} weights for {len(self.words)} words")
-        if any(len(row) != len(self.bias) for row in self.slopes or ()):
-            raise ValueError(f"slopes that are not {len(self.bias)} numbers for each word")
+        if len(self.idf) != len(self.words):
+            raise ValueError(f"{len(self.idf)} weights for {len(self.words)} words")
+        self.check_slopes(len(self.words))
 
     @property
     def marks_blanks(self) -> bool:
@@ -121,14 +138,9 @@ class TextColumn(TextNumbers):
         """Return the words."""
         return self.words
 
-    def sentence(self) -> str:
-        """Return one sentence: how the column is used."""
-        sentence = f"{self.name}: {len(self.words):,} words of text, weighted by TF-IDF"
-        if self.slopes is None:
-            return f"{sentence}."
-        count = "one score" if len(self.bias) == 1 else f"{len(self.bias)} numbers"
-        marked = "; blanks are marked" if self.missing else ""
-        return f"{sentence} and summed up in {count}{marked}."
+    def reads(self) -> str:
+        """Say what the numbers are."""
+        return f"{len(self.words):,} words of text, weighted by TF-IDF"
 
     def features(self, cells: Texts) -> "csr_matrix":
         """Return the weights (n, V) of the words of (n,) texts, None where blank.
@@ -173,7 +185,7 @@ def learn_words(name: str, cells: Texts, *, max_words: int = MAX_WORDS) -> TextC
     ('bad', 'sea')
     """
     if len(set(cells)) == 1:
-        return "blank in every row" if cells[0] is None else "the same in every row"
+        return SAME if cells[0] is not None else BLANK
     in_rows: Counter[str] = Counter()
     for cell in cells:
         in_rows.update(set(words_of(cell)))

@@ -60,13 +60,10 @@ class VectorColumn(TextNumbers):
         """Return the coordinates."""
         return [f"vector{k}" for k in range(self.width)]
 
-    def sentence(self) -> str:
-        """Return one sentence: how the column is used."""
-        marked = "; blanks are marked" if self.missing else ""
-        return (
-            f"{self.name}: a vector of {self.width} numbers for each text, the mean of its words' vectors; "
-            f"{len(self.words):,} words have one, learned from these cases{marked}."
-        )
+    def reads(self) -> str:
+        """Say what the numbers are."""
+        count = f"{len(self.words):,} words have one, learned from these cases"
+        return f"a vector of {self.width} numbers for each text, the mean of its words' vectors; {count}"
 
     @cached_property
     def vectors(self) -> FloatArray:
