@@ -1,4 +1,4 @@
-"""A column of free text as weighted words: TF-IDF in numpy alone, so that a saved model can read new texts.
+"""A column of free text as weighted words: TF-IDF from words and numbers that a saved model holds.
 
 A word is a run of letters, digits and underscores of any script, in lower case: "Don't" is `don` and `t`.
 """
@@ -9,15 +9,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.codec import Within
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 MAX_WORDS = 10_000
 MIN_ROWS = 2  # a word of one training row says nothing about another one
@@ -27,7 +25,7 @@ SAME, BLANK = "the same in every row", "blank in every row"
 """Why a column is left out without loss."""
 
 Texts = list[str | None]
-Features: TypeAlias = "csr_matrix | FloatArray"
+Features = csr_matrix | FloatArray
 """Weighted words (n, V) are sparse, vectors of an encoder (n, d) dense."""
 
 
@@ -142,14 +140,12 @@ class TextColumn(TextNumbers):
         """Say what the numbers are."""
         return f"{len(self.words):,} words of text, weighted by TF-IDF"
 
-    def features(self, cells: Texts) -> "csr_matrix":
+    def features(self, cells: Texts) -> csr_matrix:
         """Return the weights (n, V) of the words of (n,) texts, None where blank.
 
         A word that stands c times weighs (1 + log c) * idf, and each row is scaled to length 1. Words that training
         did not have count for nothing; a text without known words has no entries.
         """
-        from scipy.sparse import csr_matrix  # imported here: a team without texts needs no scipy
-
         counts = [Counter(self._place[word] for word in words_of(cell) if word in self._place) for cell in cells]
         row = np.repeat(np.arange(len(cells)), [len(one) for one in counts])
         word = np.array([place for one in counts for place in sorted(one)], dtype=np.int64)
