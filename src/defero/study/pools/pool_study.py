@@ -279,7 +279,7 @@ class PoolStudy(Preformatted):
 
     def report(self, out: str | PathLike[str], table: Table | None = None, **terms: Any) -> PoolEvaluation:
         """Write the page of an evaluation; the other arguments are those of `evaluate`, and `command`."""
-        from defero.study.judging.page import check_page
+        from defero.study.page import check_page
         from defero.study.pools.pool_evaluation import write_pool_page
 
         command, path = terms.pop("command", ""), Path(out)

@@ -18,7 +18,7 @@ from defero.data.tables.formats import table_format
 from defero.data.tables.read import TableSource
 from defero.decide.terms import TeamTerms
 from defero.study.money import bad_fees
-from defero.study.team_cases import Reading
+from defero.study.reading import Reading
 from defero.team import Team
 
 

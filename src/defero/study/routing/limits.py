@@ -19,8 +19,8 @@ from defero.data.tables.read import NoRowsError
 from defero.decide.assigning.limits import capacity_of
 from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
+from defero.study.reading import Reading
 from defero.study.routing.decisions import SETTLED, blank_where
-from defero.study.team_cases import Reading
 from defero.team import Team
 from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of
 

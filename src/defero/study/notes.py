@@ -124,9 +124,12 @@ def _like_ids(table: ExpertTable) -> list[str]:
         if frame[name].nunique() == len(frame):
             notes.append(Message(f"{name} differs in every row; if it names the cases, pass {Argument('key', name)}."))
         elif _ID.search(str(name)):
-            used = f"{name} looks like an id and is used as a number; if its rows belong together, pass "
-            leave = (", else leave it out with ", Argument("features"), ".")
-            notes.append(Message(used, Argument("groups", name), *leave))
+            notes.append(
+                Message(
+                    f"{name} looks like an id and is used as a number; if its rows belong together, pass "
+                    f"{Argument('groups', name)}, else leave it out with {Argument('features')}."
+                )
+            )
     return notes
 
 
@@ -145,13 +148,11 @@ def _copied_rows(cases: Cases, team: Team) -> list[str]:
     if n_copies < max(LEAST_COPIES, COPIED * len(rows)):
         return []
     other = "" if groups is None else f" of another {groups}"
-    instead = (", or name a column with ", Argument("groups")) if groups is None else ()
+    instead = f", or name a column with {Argument('groups')}" if groups is None else ""
     return [
         Message(
             f"{n_copies:,} of {len(rows):,} rows equal an earlier one{other}: if they are copies, the held-out figures "
-            "are too good; drop them",
-            *instead,
-            ".",
+            f"are too good; drop them{instead}."
         )
     ]
 
@@ -174,11 +175,10 @@ def _like_labels(table: ExpertTable, team: Team) -> list[str]:
             answers.append(name)
     if not answers:
         return copies
-    verb, what, them = ("holds", "is used as a feature", "it")
-    if len(answers) > 1:
-        verb, what, them = ("hold", "are used as features", "them")
+    one = len(answers) == 1
+    verb, used, them = ("holds", "is used as a feature", "it") if one else ("hold", "are used as features", "them")
     sentence = Message(
-        f"{join_names(answers)} {verb} labels and {what}; name an expert's column in {Argument('expert_names')}, "
-        f"or leave {them} out with {Argument('features')}."
+        f"{join_names(answers)} {verb} labels and {used}; name an expert's column in {Argument('expert_names')}, or "
+        f"leave {them} out with {Argument('features')}."
     )
     return [*copies, sentence]
