@@ -15,14 +15,13 @@ from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.recipes.columns import (
-    BLANK,
     CategoricalColumn,
     Column,
     NumericColumn,
     learn_categories,
     learn_numbers,
 )
-from defero.data.recipes.text_column import TextNumbers, learn_words
+from defero.data.recipes.text_column import BLANK, TextNumbers, learn_words
 from defero.data.recipes.text_encoder import EmbeddedColumn, TextEncoder, learn_embedded
 from defero.data.recipes.usual import bad_numbers, checked_numbers
 from defero.data.tables.bad_rows import BadCell

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -25,7 +25,7 @@ SAME, BLANK = "the same in every row", "blank in every row"
 """Why a column is left out without loss."""
 
 Texts = list[str | None]
-Features = csr_matrix | FloatArray
+Features: TypeAlias = csr_matrix | FloatArray
 """Weighted words (n, V) are sparse, vectors of an encoder (n, d) dense."""
 
 
