@@ -13,7 +13,7 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
     exec(compile(first, str(PAGE), "exec"), names)
     printed = capsys.readouterr().out
     assert printed.count("PoolDecision") == 3
-    assert "PoolCurve" in printed
+    assert "Curve" in printed
     assert printed.rstrip().endswith("['large']") or "newcomer" in printed
     exec(compile(cascade, str(PAGE), "exec"), names)
     told = capsys.readouterr().out

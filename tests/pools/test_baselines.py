@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from defero import ExpertPool, InputError, Team
-from defero.pools import Judge
+from defero.judge import Judge
 from defero.pools.copies import mean_interval
 from defero.pools.record import judge_pool
 from defero.study.pools.pool_study import PoolStudy

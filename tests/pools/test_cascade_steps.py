@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from defero import ExpertPool, InputError
-from defero.pools import Judge
+from defero.judge import Judge
 
 X = np.zeros((3, 1))
 

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, flags
 from defero.core.trial import Trial
+from defero.decide.curve import Curve
 from defero.judge import DeferralCurve, deferral_curve, wilson_interval
 from defero.judge.accuracy import trial_curve
 from defero.plotting import style
 from defero.plotting.style import Display, check_sizes
-from defero.pools.curve import PoolCurve
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class PoolFrontierDisplay:
     @classmethod
     def from_curve(
         cls,
-        curve: PoolCurve,
+        curve: Curve,
         *,
         ax: Axes,
         chosen: tuple[float, float] | None = None,
@@ -177,7 +177,7 @@ class PoolFrontierDisplay:
 
         Parameters
         ----------
-        curve : PoolCurve
+        curve : Curve
         ax : Axes
         chosen, random : (cost, quality), optional
         oracle : float, optional

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.codec import Count, Within
 from defero.core.errors import InputError
-from defero.core.scores import sigmoid
+from defero.core.scores import Scores, sigmoid
 from defero.learn.classes import TreeColumns
 from defero.learn.forest import Forest
 from defero.learn.heads import Heads
@@ -264,6 +264,7 @@ class ScoreModel:
     [[0.6, 0.2], [1.0, 0.2]]
     """
 
+    kind: ClassVar[str] = "scores"
     parts: Annotated[tuple[Part, ...], Within(1, MOST_PARTS)]
     weights: tuple[float, ...]
     mix: FloatArray
@@ -341,6 +342,11 @@ class ScoreModel:
         """Return the expected scores of n items, (n, J)."""
         return np.clip(self.linear_values(features), 0.0, 1.0)
 
+    def score(self, features: Any) -> Scores:
+        """Return the expected scores of n items as scores without classes."""
+        n_items = len(features)
+        return Scores.computed(np.empty((n_items, 0)), np.zeros(n_items), self.linear_values(features), "share")
+
     def calibrated(self, slope: FloatArray, offset: FloatArray) -> "ScoreModel":
         """Return the model with each member's values v replaced by slope * v + offset, (J,) each."""
         return replace(self, mix=self.mix * slope, offset=self.offset * slope + offset)
@@ -361,6 +367,6 @@ class ScoreModel:
         mix[:, ~learned], offset[~learned] = self.mix.mean(axis=1, keepdims=True), self.offset.mean()
         return replace(self, mix=mix, offset=offset)
 
-    def of_members(self, members: IntArray) -> "ScoreModel":
+    def take(self, members: IntArray) -> "ScoreModel":
         """Return the model of some members, in this order."""
         return replace(self, mix=self.mix[:, members], offset=self.offset[members])

@@ -12,7 +12,7 @@ from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.order import HashArray
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.pools.frontier import upper_hull
+from defero.decide.frontier import upper_hull
 from defero.pools.models import LinearPart, ScoreModel
 
 NotNegative = Annotated[float, Within(0)]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from defero import ExpertPool, InputError, ModelFolderError, PoolRouter, Team, TwoStageDeferral
-from defero.pools import Judge
+from defero.judge import Judge
 
 NAMES = ["small", "large", "odd"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from defero import ExpertPool, Team
-from defero.pools import Judge
+from defero.judge import Judge
 
 
 @pytest.mark.parametrize("model", ["trees", "heads", "ridge"])

@@ -6,7 +6,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from defero import ExpertPool, InputError, Team
-from defero.pools import Judge
+from defero.judge import Judge
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,11 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.scores import score_matrix
 from defero.core.errors import Argument, InputError
 from defero.core.order import in_order_of_appearance, row_order
 from defero.data.fingerprint import row_fingerprints
+from defero.data.recipes.inputs import as_matrix
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
+from defero.decide.curve import member_means
+from defero.decide.prices import LearnedPrices
 from defero.estimators.base import of_team
 from defero.estimators.pool.choose_learner import (
     choose,
@@ -29,14 +32,10 @@ from defero.estimators.pool.choose_learner import (
 from defero.estimators.pool.learners import fit_prices
 from defero.estimators.pool.pool_data import PoolData, pool_table
 from defero.estimators.training_data import with_sorted_columns
+from defero.judge.marks import Judge, corrected_marks
 from defero.pools.copies import equal_rows
-from defero.pools.curve import member_means
-from defero.pools.features import as_matrix
-from defero.pools.inputs import price_matrix, score_matrix
-from defero.pools.judge import Judge, corrected_marks
-from defero.pools.members import of_members
-from defero.pools.parts import PoolFacts
-from defero.pools.router import PoolRouter
+from defero.pools.inputs import price_matrix
+from defero.team import FitFacts, ScoreFacts, Team
 
 N_FOLDS = 5
 MANY_NUMBERS = 20_000_000
@@ -48,7 +47,8 @@ class ExpertPool(BaseEstimator):
     """A pool of experts of whom scores are known: language models, programs, people.
 
     No classes and no model of its own: whether a member was right, 0, 1 or between, is all that is learned from. The
-    expected score of each member, E[score | x], is calibrated on items held out; prices decide later, in `route`.
+    expected score of each member, E[score | x], is calibrated on items held out; prices decide later, in
+    `decide`.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class ExpertPool(BaseEstimator):
 
     Attributes
     ----------
-    team_ : PoolRouter
+    team_ : Team
         What is saved and served.
     learner_ : str
         What "auto" chose.
@@ -81,6 +81,7 @@ class ExpertPool(BaseEstimator):
 
     Examples
     --------
+    >>> from defero import Terms
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 2))
     >>> small = (rng.random(400) < np.where(X[:, 0] > 0, 0.9, 0.3)).astype(float)
@@ -88,11 +89,11 @@ class ExpertPool(BaseEstimator):
     >>> pool = ExpertPool(model="ridge").fit(
     ...     X, np.column_stack([small, large]), prices=[0.1, 1.0], expert_names=["small", "large"]
     ... )
-    >>> pool.route([[1.5, 0.0], [-1.5, 0.0]], trade_off=20.0).name.tolist()
+    >>> pool.decide([[1.5, 0.0], [-1.5, 0.0]], terms=Terms(error_cost=20)).name.tolist()
     ['small', 'large']
     """
 
-    team_: PoolRouter
+    team_: Team
     notes_: list[str]
 
     def __init__(
@@ -119,7 +120,6 @@ class ExpertPool(BaseEstimator):
         trade_off: float | None = None,
         expert_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        facts: PoolFacts | None = None,
     ) -> Self:
         """Learn the expected score of each member, and what a call costs.
 
@@ -133,13 +133,11 @@ class ExpertPool(BaseEstimator):
             What each call costs; expected prices are learned from it. NaN or None is unknown.
         trade_off : float, optional
             Money that a point of quality is worth. "auto" compares learners at this trade-off; by default it compares
-            the quality alone, as the one that `route` will be called with is not known yet.
+            the quality alone, as what an error costs is not known yet.
         expert_names : J names, optional
             By default the columns of the scores.
         groups : (n,), optional
             Items that belong together are held out together; by default equal rows are.
-        facts : mapping, optional
-            What the team shall remember of its table.
         """
         with threads_for(X):
             matrix, given = score_matrix(scores, expert_names)
@@ -157,7 +155,7 @@ class ExpertPool(BaseEstimator):
             price = None if prices is None else price_matrix(prices, given, n_items=len(matrix))
             # What is drawn by position, and sums of floats, must not depend on the order of items and members.
             by_name = np.argsort(given, kind="stable")
-            who, matrix = tuple(given[j] for j in by_name), matrix[:, by_name]
+            matrix = matrix[:, by_name]
             price = None if price is None else price[:, by_name]
             group = np.unique(together, return_inverse=True)[1]
             no_labels = np.zeros(len(matrix), dtype=np.int64)
@@ -174,27 +172,33 @@ class ExpertPool(BaseEstimator):
             self.learner_, self.held_out_values_ = choice.name, choice.values
             n_scores = np.isfinite(matrix).sum(axis=0)
             self.notes_ = score_notes(n_scores[np.argsort(by_name)], given)
-            team = PoolRouter(
-                choice.model.with_average_members(scored),
-                who,
-                n_scores,
+            as_given = np.argsort(by_name)
+            score_facts = ScoreFacts(
                 np.clip(quality, 0.0, 1.0),
                 cost,
                 with_average_members(score_covariance(choice.held_out, learned[:, scored]), scored),
                 chosen_map(choice.held_out, learned[:, scored]),
-                price_model,
-                price_known,
-                recipe,
-                row_fingerprints(rows),
-                facts=replace(
-                    facts or PoolFacts(),
-                    learner=choice.name,
-                    held_out=choice.values,
-                    n_items=len(matrix),
+            )
+            prices = price_model and LearnedPrices(price_model.weights, price_model.intercept, price_known)
+            tried = ", ".join(f"{name} {value:.4f}" for name, value in choice.values.items())
+            self.team_ = Team(
+                choice.model.with_average_members(scored).take(as_given),
+                np.empty(0, dtype=object),
+                given,
+                n_scores[as_given],
+                recipe=recipe,
+                n_features=features.shape[1],
+                prices=prices and prices.take(as_given),
+                score_facts=score_facts.take(as_given),
+                seen={"fit": row_fingerprints(rows)},
+                facts=FitFacts(
+                    estimator=type(self).__name__,
+                    columns=tuple(map(str, X.columns)) if hasattr(X, "columns") else None,
+                    random_state=self.random_state,
+                    choice=f"{choice.name} (mean held-out score of those chosen: {tried})",
                     judge=None if self.judge is None else (self.judge.sensitivity, self.judge.specificity),
                 ),
             )
-            self.team_ = of_members(team, np.argsort(by_name))
             return self
 
     def _features(self, X: Any) -> tuple[FloatArray, FeatureRecipe | None, Any]:
@@ -210,30 +214,33 @@ class ExpertPool(BaseEstimator):
 
     # What a fitted pool does is what its team does.
 
-    scores = of_team(PoolRouter.scores)
-    route = of_team(PoolRouter.route)
-    curve = of_team(PoolRouter.curve)
-    next_step = of_team(PoolRouter.next_step)
+    decide = of_team(Team.decide)
+    assign = of_team(Team.assign)
+    curve = of_team(Team.curve)
+    next_step = of_team(Team.next_step)
 
-    def add_member(
+    def predict_expert_proba(self, X: Any) -> FloatArray:
+        """Return the expected score of each member, (n, J)."""
+        return np.array(self._ready().scores(X).expert_proba)
+
+    def add_expert(
         self,
         name: str,
         X: Any = None,
         scores: ArrayLike | None = None,
         *,
-        price: float | None = None,
         like: str | Sequence[str] | None = None,
-        judge: Judge | None = None,
+        price: float | None = None,
     ) -> Self:
-        """Add a member of whom few scores are known, or none, as `PoolRouter.add_member`."""
-        self._ready().add_member(name, X, scores, price=price, like=like, judge=judge)
+        """Add a member of whom few scores are known, or none, as `Team.add_expert`."""
+        self.team_ = self._ready().copy().add_expert(name, X, scores, like=like, price=price)
         return self
 
     def save(self, folder: str | Path) -> None:
         """Write the team to a model folder; `Team.load` reads it."""
         self._ready().save(folder)
 
-    def _ready(self) -> PoolRouter:
+    def _ready(self) -> Team:
         check_is_fitted(self, "team_")
         return self.team_
 
