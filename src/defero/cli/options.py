@@ -21,6 +21,7 @@ import typer
 if TYPE_CHECKING:
     from defero.core.errors import Argument
     from defero.decide.terms import Terms
+    from defero.study import Study
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 PastCases = Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")]
@@ -375,12 +376,11 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
     return capacity or None
 
 
-def saved_model(model: Path, text_encoder: str | None = None) -> "Any":
-    """Load the team or the pool that a command names before its table: a `Study` or a `PoolStudy`."""
+def saved_model(model: Path, text_encoder: str | None = None) -> "Study":
+    """Load the team that a command names before its table."""
     from defero.core.errors import InputError
     from defero.study import Study
-    from defero.study.pools.pool_study import load_study
 
     if model.is_file():
         raise InputError(f"{model}: is a file and not a model folder; the model comes first, then the table of cases.")
-    return load_study(model, Study.load, text_encoder=text_encoder)
+    return Study.load(model, text_encoder=text_encoder)

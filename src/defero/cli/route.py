@@ -8,7 +8,6 @@ import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_lines, show_notes
-from defero.cli.pool import is_pool, refuse, route_pool
 
 if TYPE_CHECKING:
     from defero.decide.terms import Terms
@@ -21,7 +20,7 @@ _WORKERS = ("engine", "workers", "address")
 
 @opt.takes(
     said=opt.of_table("label", "majority_label") + opt.of_reading("images", "bad_rows"),
-    terms=opt.of_terms(*opt.LIMITED),
+    terms=opt.of_terms(*opt.LIMITED, "floor"),
     how=opt.of("study/study.py", "Study.route", only=("ask", "uncertainty", "unusual", "answers")),
     where=opt.of_reading(*_WORKERS),
     loading=opt.ENCODER,
@@ -43,10 +42,6 @@ def route(
     how: dict[str, Any],
     where: dict[str, Any],
     loading: dict[str, Any],
-    quality_floor: Annotated[
-        float | None,
-        typer.Option(help="For pools: the cheapest member whose expected score reaches this is chosen."),
-    ] = None,
     seed: opt.UnusedSeed = 0,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -58,19 +53,8 @@ def route(
 
     defero route model new_cases.csv --out decisions.csv --fee dr_a=0.05
     """
-    from defero.core.errors import InputError
-
     study = opt.saved_model(model, **loading)
     progress = _show_progress if sys.stderr.isatty() and not as_json else None
-    if is_pool(study):
-        refuse({"cost_matrix": terms.cost_matrix, **{name: how[name] for name in ("uncertainty", "answers", "ask")}})
-        refuse({"control": said["control"], "at_most_asked": terms.at_most_asked, "rename": said["rename"]})
-        words = {name: said[name] for name in ("key", "bad_rows", "blank")}
-        words |= {name: getattr(terms, name) for name in ("fees", "error_cost", "absent", "budget", "capacity")}
-        route_pool(study, table, out, **words, floor=quality_floor, progress=progress, as_json=as_json)
-        return
-    if quality_floor is not None:
-        raise InputError(": is for pools, made with --scores; leave it out.", argument="floor")
     if any(where.values()) or (table.is_dir() and (out.is_dir() or not out.suffix)):
         options = {name: value for name, value in {**said, **how}.items() if value and name not in _OF_LOGS}
         by_file = study.route_folder(
@@ -86,7 +70,10 @@ def route(
     if as_json:
         emit(routing.to_dict())
         return
-    _show(routing)
+    if routing.otherwise == "model":
+        _show(routing)
+    else:
+        echo(routing.text())
     show_notes(routing.notes)
 
 

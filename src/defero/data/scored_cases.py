@@ -5,6 +5,7 @@ Columns that are known only after a call (scores of others, prices, tokens) woul
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,7 @@ def scored_cases(file: CaseFile) -> Cases:
     n_blank = int((~scored).sum())
     if not scored.any():
         raise TableError(f"{file.name}: no row has a score of {', '.join(names)}.")
-    items, remarks = items[scored], list[str]()
+    items, remarks = items.loc[items.index[scored]], list[str]()
     if n_blank:
         verb = "has no score and is" if n_blank == 1 else "have no score and are"
         remarks.append(f"{count_of(n_blank, 'row')} {verb} left out.")
@@ -91,7 +92,7 @@ def bad_scores(frame: pd.DataFrame, names: Sequence[str], *, first_row: int) -> 
     return bad
 
 
-def scores_of(column: "pd.Series") -> tuple[FloatArray, BoolArray]:
+def scores_of(column: "pd.Series[Any]") -> tuple[FloatArray, BoolArray]:
     """Return the scores of a column, and which cells are none.
 
     >>> values, wrong = scores_of(pd.Series(["Right", "0.5", " wrong", "rigth", ""]))

@@ -16,7 +16,7 @@ from defero.data.tables.bad_rows import BadCell, BadCells, bad_cell
 from defero.data.tables.cells import is_blank, no_such_column, number_of, numbers, text_of
 from defero.data.tables.read import TableSource
 from defero.decide.costs import in_class_order
-from defero.decide.terms import TeamTerms, Terms, check_terms
+from defero.decide.terms import LIMITS, TeamTerms, Terms, check_terms
 from defero.team import Team
 from defero.team.judge import terms_of
 
@@ -113,6 +113,33 @@ def fee_columns(fees: Any) -> list[str]:
     return list(dict.fromkeys(fee[1:] for fee in given if isinstance(fee, str) and fee[:1] == "@"))
 
 
+def need_labels(given: Mapping[str, object]) -> None:
+    """Refuse what was given though the experts have only scores."""
+    for name, value in given.items():
+        if value:
+            raise InputError(f"{Argument(name)}: is for teams with labels, not for scores; leave it out.")
+
+
+def terms_of_fit(terms: Terms | None, expert_names: tuple[str, ...]) -> Terms:
+    """Return the terms of a team whose experts have only scores: a fee by name for everybody, or none at all."""
+    said = with_fees(check_terms(terms, unused=("absent", "available", "prices", "cost_matrix", *LIMITS)))
+    fees = member_fees(said.fees, expert_names)
+    missing = [name for name in expert_names if name not in fees]
+    if fees and missing:
+        raise InputError(
+            f": no price for {join_names(missing)}; every member needs one, such as "
+            f"{Argument('fees', {missing[0]: 0.5})} or {Argument('fees', {'all': 0.5})}.",
+            argument="fees",
+        )
+    if said.error_cost is not None and not fees:
+        raise InputError(
+            f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument="error_cost"
+        )
+    own = replace(said, fees=fees or None)
+    own.of(expert_names, np.empty(0, dtype=object))  # raises where a fee is none
+    return own
+
+
 def terms_of_study(terms: Terms | None, team: Team, columns: Sequence[str]) -> tuple[TeamTerms, list[str]]:
     """Check terms, of which some may stand in files, against a team; costs that are not given are those of `fit`.
 
@@ -140,23 +167,22 @@ def terms_of_study(terms: Terms | None, team: Team, columns: Sequence[str]) -> t
         if absent:
             who = "all members" if len(absent) == len(team.expert_names) else join_names(absent)
             notes.append(
-                f"no column {join_names(dict.fromkeys(absent.values()))} with prices: expected prices of {who}, learned "
-                "in fit, are used."
+                f"no column {join_names(dict.fromkeys(absent.values()))} with prices: expected prices of {who}, "
+                "learned in fit, are used."
             )
         known = {name: fee for name, fee in before.items() if name not in missing}
         said = replace(said, fees={**known, **now} or None)
-    limit = next((name for name in ("budget", "floor") if getattr(said, name) is not None), None)
-    if limit is not None and said.error_cost is not None:
+    rules = [name for name in ("floor", "error_cost", "budget") if getattr(said, name) is not None]
+    if len(rules) > 1:
         raise InputError(
-            f"and {Argument(limit)} are two rules for the same choice; pass one of them.", argument="error_cost"
+            f"and {Argument(rules[1])} are two rules for the same choice; pass one of them.", argument=rules[0]
         )
-    if limit is None and said.error_cost is None:
+    if not rules:
         said = replace(said, error_cost=team.facts.error_cost)
-    for name in ("error_cost", "budget", "floor"):
-        if getattr(said, name) is not None and said.fees is None and team.prices is None:
-            raise InputError(
-                f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument=name
-            )
+    elif said.fees is None and team.prices is None:
+        raise InputError(
+            f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument=rules[0]
+        )
     if said.cost_matrix is not None:
         raise InputError(f"{Argument('cost_matrix')}: is for teams with labels; leave it out.")
     learned = None if team.prices is None else team.prices.known

@@ -4,6 +4,8 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from defero.core import ExpertTable
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
@@ -132,8 +134,11 @@ def join_team(team: Team, name: str, cases: Cases) -> tuple[Team, list[str]]:
         features.check()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        answers = answered_rows.classes[answered_rows.answer_idx[:, 0]] if len(answered_rows) else None
-        joined = team.copy().add_expert(name, answered_rows.features, answered_rows.labels, answers)
+        if table.scores is not None:
+            joined = team.copy().add_expert(name, answered_rows.features, answered_rows.scores)
+        else:
+            answers = answered_rows.classes[answered_rows.answer_idx[:, 0]] if len(answered_rows) else None
+            joined = team.copy().add_expert(name, answered_rows.features, answered_rows.labels, answers)
     notes = [str(one.message) for one in caught if "drops the panel" not in str(one.message)]
     return replace(joined, seen=with_groups_of(joined, cases)), notes
 
@@ -184,6 +189,7 @@ def describe_newcomer(before: Team, after: Team, name: str, cases: Cases, *, pan
     """Return what is known of the new expert now."""
     table = cases.table
     n_answers = int(table.answer_counts[0])
+    share = float(np.nanmean(table.scores)) if table.scores is not None else float(table.expert_accuracy[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         anybody = before.copy().add_expert(name, None, None, None)
@@ -196,7 +202,7 @@ def describe_newcomer(before: Team, after: Team, name: str, cases: Cases, *, pan
         table=cases.source,
         rows=len(table),
         answers=n_answers,
-        right=round(n_answers * float(table.expert_accuracy[0])) if n_answers else 0,
+        right=round(n_answers * share) if n_answers else 0,
         believed=_last(after, table),
         population=_last(anybody, table),
         panels=panels,

@@ -20,6 +20,7 @@ from defero.data.recipes.columns import refuse_unused
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
 from defero.data.tables.wide import PARTS, name_text, part_named
+from defero.pools.copies import equal_rows
 
 PART_NAMES = ("train", "calibrate", "conformalize", "test")
 OTHER = 0.1875
@@ -72,7 +73,7 @@ def four_parts(
     try:
         if split is None and scored:  # nothing is calibrated, and there are no panels
             learn_idx, test_idx = cutter.cut(np.arange(len(cases.table)), (1 - test_share, test_share))
-            rows = (learn_idx, learn_idx[:0], learn_idx[:0], test_idx)
+            rows: Parts = (learn_idx, learn_idx[:0], learn_idx[:0], test_idx)
         elif split is None:
             rest = 1 - test_share
             other = _other_share(rest * len(cases.table))

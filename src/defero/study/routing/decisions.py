@@ -20,7 +20,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.display import HTML_ROWS, html_table
 from defero.core.labels import Labels
 from defero.core.law import at
-from defero.core.wording import count_of, join_names
+from defero.core.wording import count_of, join_names, money
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
 from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.bad_rows import BadCells, BadRows, list_of_bad_rows
@@ -43,8 +43,8 @@ def decisions_html(decisions: pd.DataFrame) -> str:
 
 
 @dataclass(eq=False, repr=False)
-class RoutedFile:
-    """What is known of the decisions for a file, of a team or of a pool.
+class Routing:
+    """What was decided for the cases of a file.
 
     Attributes
     ----------
@@ -52,21 +52,49 @@ class RoutedFile:
         The file of decisions.
     expert_names : J names
     load : Counter
-        How many cases each decider gets.
+        How many cases the model (or "nobody", in a team without one) and each expert get; "settled": how many are
+        settled by the answers so far.
     decisions : DataFrame, optional
         The decisions, where there is no file.
     bad_rows : BadCells or None
         The rows that were left out, counted by kind; None where bad rows are an error.
     bad_list : Path, DataFrame or None
         The list of these rows: row, column, value, why.
+    remarks : Counter
+        Clauses on blank or unknown cells, with the number of rows.
+    ignored_columns : names
+        Columns that the team does not know.
+    unusual : int
+        How many cases are unlike those that were learned from.
+    cautions : sentences
+    promise_holds : bool
+        Whether the panels keep what they promised in `fit`.
+    any_doubt : bool
+        Whether some probability has a standard deviation.
+    otherwise : str
+        "model", or "nobody".
+    right, spent : float
+        Of experts who have only scores: the sums of P(right) and of the fees of those who are asked.
+    below_floor : int
+        How many cases have nobody whose P(right) reaches the floor.
     """
 
     out: Path | None
     expert_names: tuple[str, ...]
     load: Counter[str] = field(default_factory=Counter)
-    decisions: pd.DataFrame | None = field(default=None, kw_only=True)
-    bad_rows: BadCells | None = field(default=None, kw_only=True)
-    bad_list: Path | pd.DataFrame | None = field(default=None, kw_only=True)
+    decisions: pd.DataFrame | None = None
+    bad_rows: BadCells | None = None
+    bad_list: Path | pd.DataFrame | None = None
+    remarks: Counter[str] = field(default_factory=Counter)
+    ignored_columns: tuple[str, ...] = ()
+    unusual: int = 0
+    cautions: tuple[str, ...] = ()
+    promise_holds: bool = False
+    any_doubt: bool = False
+    otherwise: str = "model"
+    right: float = 0.0
+    spent: float = 0.0
+    below_floor: int = 0
 
     @property
     def rows(self) -> int:
@@ -82,42 +110,15 @@ class RoutedFile:
         shown = "" if self.decisions is None else decisions_html(self.decisions)
         return f"<p>{escape(repr(self))}</p>{shown}"
 
-
-@dataclass(eq=False, repr=False)
-class Routing(RoutedFile):
-    """What was decided for the cases of a file.
-
-    Attributes
-    ----------
-    out, expert_names, decisions, bad_rows, bad_list
-        As in `RoutedFile`.
-    load : Counter
-        How many cases the model and each expert get; "settled": how many are settled by the answers so far.
-    remarks : Counter
-        Clauses on blank or unknown cells, with the number of rows.
-    ignored_columns : names
-        Columns that the team does not know.
-    unusual : int
-        How many cases are unlike those that were learned from.
-    cautions : sentences
-    promise_holds : bool
-        Whether the panels keep what they promised in `fit`.
-    any_doubt : bool
-        Whether some probability has a standard deviation.
-    """
-
-    remarks: Counter[str] = field(default_factory=Counter)
-    ignored_columns: tuple[str, ...] = ()
-    unusual: int = 0
-    cautions: tuple[str, ...] = ()
-    promise_holds: bool = False
-    any_doubt: bool = False
-
     def count(self, columns: Columns) -> None:
         """Count the decisions of the next cases."""
         counts = pd.Series(columns["route"]).value_counts()
         self.load.update(dict(zip(map(str, counts.index), counts.tolist(), strict=True)))
-        self.unusual += int((columns["unusual"] != "").sum())
+        self.unusual += int((columns["unusual"] != "").sum()) if "unusual" in columns else 0
+        if self.otherwise != "model":
+            self.right += float(np.nansum(columns["p_right"]))
+            self.spent += float(columns["fee"].sum())
+            self.below_floor += sum(", none reaches " in reason for reason in columns["reason"])
         self.any_doubt |= any(bool((columns[name] == columns[name]).any()) for name in columns if name[:3] == "sd_")
 
     def __repr__(self) -> str:
@@ -128,7 +129,19 @@ class Routing(RoutedFile):
     @property
     def deciders(self) -> tuple[str, ...]:
         """The model, the answers so far if there are any ("settled"), and the experts."""
-        return ("model", *([SETTLED] if SETTLED in self.load else []), *self.expert_names)
+        return (self.otherwise, *([SETTLED] if SETTLED in self.load else []), *self.expert_names)
+
+    @property
+    def expected_score(self) -> float:
+        """The mean P(right) of those who are asked, where experts have only scores."""
+        return self.right / max(self.rows - self.load[self.otherwise], 1)
+
+    def text(self) -> str:
+        """Return who gets how many cases, where experts have only scores, and what that promises and costs."""
+        lines = [f"{count_of(self.rows, 'item')} decided:"]
+        lines += [f"  {name}: {count:,}" for name, count in self.load.most_common() if count]
+        price = "" if np.isnan(self.spent) or self.spent == 0 else f", price {money(self.spent)} in total"
+        return "\n".join([*lines, f"Expected score {self.expected_score:.4f}{price}."])
 
     @property
     def notes(self) -> list[str]:
@@ -141,6 +154,17 @@ class Routing(RoutedFile):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero route --json` prints."""
+        if self.otherwise != "model":
+            return {
+                "decisions": None if self.out is None else str(self.out),
+                "rows": self.rows,
+                "load": {name: self.load[name] for name in self.expert_names},
+                "nobody": self.load[self.otherwise],
+                "expected_score": round(self.expected_score, 6),
+                "price": None if np.isnan(self.spent) else self.spent,
+                "notes": self.notes,
+                "bad_rows": None if self.bad_rows is None else self.bad_rows.to_dict(self.bad_list),
+            }
         return {
             "decisions": None if self.out is None else str(self.out),
             "promise_holds": self.promise_holds,
@@ -156,7 +180,7 @@ class Routing(RoutedFile):
 
 @contextmanager
 def decisions_to(
-    out: Path | None, routing: RoutedFile, bad: BadRows, *, file_format: str = TABLE, cases: OpenCases | None = None
+    out: Path | None, routing: Routing, bad: BadRows, *, file_format: str = TABLE, cases: OpenCases | None = None
 ) -> Iterator[Callable[[Columns], None]]:
     """Give a function that takes decisions piece by piece, which appear when the block ends without an error.
 
@@ -166,7 +190,7 @@ def decisions_to(
     ----------
     out : Path, optional
         The file; by default decisions are kept as a frame.
-    routing : Routing or PoolRouting
+    routing : Routing
     bad : BadRows
     file_format, cases
         Of an export: the tasks, which may be written; they are when all decisions have come.
@@ -274,6 +298,21 @@ def decision_columns(
         "p_model": p_model,
         **probabilities,
         "reason": text_array(decision.phrases()),
+    }
+
+
+def score_columns(scores: Scores, decision: Decision) -> Columns:
+    """Lay out the decisions of a team whose experts have only scores: whom to ask, P(right), the fee, the reason."""
+    assert decision.p_right is not None
+    fee = np.zeros(len(decision)) if decision.fee is None else decision.fee
+    proba = {f"p_{name}": scores.expert_proba[:, j].round(6) for j, name in enumerate(decision.expert_names)}
+    return {
+        "route": decision.name,
+        "p_right": decision.p_right.round(6),
+        "fee": fee,
+        "expected_cost": decision.expected_cost.round(6),
+        "reason": text_array(decision.phrases()),
+        **proba,
     }
 
 
