@@ -127,13 +127,3 @@ def test_rows_of_a_group_are_held_out_together_and_the_choice_is_said():
     assert (fold == fold[:, :1]).all()
     assert len(np.unique(fold)) == 5
     assert team.facts.choice.startswith("Model of the classes: ")
-
-
-def test_fees_change_nothing_that_is_learned():
-    frame, labels, answers = clinic(120)
-    plain = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers)
-    team = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers, fees=[0.3] * answers.shape[1])
-    np.testing.assert_array_equal(team.predict_expert_proba(frame), plain.predict_expert_proba(frame))
-    with pytest.raises(InputError, match="no expert zoe") as caught:
-        DeferralClassifier().fit(frame, labels, experts=answers, fees={"zoe": 0.1})
-    assert caught.value.argument == "fees"

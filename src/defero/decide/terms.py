@@ -45,10 +45,11 @@ class Terms:
     fees : number, {name: fee}, (J,), (n, J) or path, optional
         What a question to an expert costs, in a unit of money that you choose. A fee is a number, or @column for a
         price for each case of a table; the name all stands for everybody who is not named. A file, which a `Study`
-        reads, has the columns expert and fee. A fee that is not given is the price that `fit` learned, if it did.
+        reads, has the columns expert and fee. A fee that is NaN or not given is the price that `fit` learned, if it
+        learned one.
     error_cost : float, optional
         What any error costs, in the unit of `fees`. Default: as in `fit`, else 1. Experts who have only scores are by
-        default chosen by these alone.
+        default chosen by these alone, and fees settle ties.
     cost_matrix : path, (K, K), DataFrame or {truth: {answer: cost}}, optional
         What each error costs, in place of `error_cost`: a row for each true class, whose name is in the first column
         of a file, and a column for each answer. Names may stand in any order, an array is in the order of the classes.
@@ -65,7 +66,7 @@ class Terms:
     prices : (J,), (n, J) or {name: price}, optional
         Charged beyond the fees where somebody's time is scarce: `Assignment.prices`. May be negative.
     floor : float, optional
-        The cheapest whose P(right) reaches this decides, the model at no cost. Where nobody does, the highest P(right).
+        The cheapest whose P(right) reaches it decides, the model at no cost; where nobody does, the highest P(right).
     judge : Judge, optional
         Marks answers as right or wrong, for `next_step`: anything with a `sensitivity` and a `specificity`.
     judge_price : float
@@ -443,6 +444,8 @@ def _fees_of(
     """
     if said is None:
         return None, {}, ()
+    if hasattr(said, "columns"):
+        said = {str(name): np.asarray(said[name], dtype=np.float64) for name in said.columns}
     if isinstance(said, str | PathLike):
         raise InputError(f": {said} is a file, which a Study reads; pass {{name: fee}} here.", argument="fees")
     if isinstance(said, Real) and not isinstance(said, bool):

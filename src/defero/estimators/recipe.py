@@ -33,7 +33,7 @@ class Recipe:
         for wrn and resnet (SGD), and 0.001 for all others (AdamW).
     weight_decay : float, optional
         "linear": the mean loss has the penalty weight_decay / 2 * |w|^2, by default 1 / n (similar to scikit-learn's
-        C = 1); with net="auto", the best of 1 / n to 1,024 / n in five-fold cross-validation.
+        C = 1).
         "mlp": that of AdamW, 0.3 by default. Deep nets: 0.0005 with SGD and 0.01 with AdamW.
     patience : int
         Epochs without a better held-out loss (of a deep net at least a third of all) before training stops. The

@@ -212,6 +212,12 @@ class LearnedPrices:
         price[:, ~self.known] = np.nan
         return price
 
+    def of(self, features: FloatArray) -> FloatArray:
+        """Return the prices (n, J), or (J,) where they are the same for every item."""
+        if self.weights.any():
+            return self.predict(features)
+        return np.where(self.known, np.maximum(self.intercept, 0.0), np.nan)
+
     def take(self, experts: IntArray) -> "LearnedPrices":
         """Return the prices of some experts, in this order."""
         return LearnedPrices(self.weights[:, experts], self.intercept[experts], self.known[experts])

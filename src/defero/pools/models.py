@@ -264,7 +264,7 @@ class ScoreModel:
     [[0.6, 0.2], [1.0, 0.2]]
     """
 
-    kind: ClassVar[str] = "scores"
+    kind: ClassVar[str] = "score-model"
     parts: Annotated[tuple[Part, ...], Within(1, MOST_PARTS)]
     weights: tuple[float, ...]
     mix: FloatArray

@@ -13,8 +13,8 @@ from defero.core.wording import count_of, money
 from defero.decide.curve import Curve, curve_of, member_means
 from defero.pools.copies import mean_interval
 from defero.pools.decision import FreeChoice, PoolDecision
-from defero.pools.parts import best_at_trade_off, best_single, training_hull
-from defero.pools.router import PoolRouter
+from defero.pools.parts import PoolFacts, best_at_trade_off, best_single, training_hull
+from defero.pools.router import PoolRouter, router_of
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class PoolRecord:
 
 
 def judge_pool(
-    team: PoolRouter,
+    team: Any,
     X: Any,
     scores: FloatArray,
     *,
@@ -263,7 +263,7 @@ def judge_pool(
 
     Parameters
     ----------
-    team : PoolRouter
+    team : Team without classes, or PoolRouter
     X : n items
     scores : (n, J)
         NaN where there are none: who has no score for an item is not chosen for it. Every item has a score of somebody
@@ -275,6 +275,8 @@ def judge_pool(
     groups : (n,), optional
         Items that belong together: the interval of the gain counts them as one draw.
     """
+    if hasattr(team, "score_facts"):
+        team = router_of(team, PoolFacts())
     present = np.broadcast_to(True if available is None else np.asarray(available, dtype=np.bool_), scores.shape)
     scores = np.where(present, scores, np.nan)
     scored = np.isfinite(scores)

@@ -79,7 +79,7 @@ def _means(runs: list[Repetition]) -> dict[str, Any]:
         "cases": len(runs[-1].test),
         "team": sum(run.team for run in runs) / len(runs),
         "model": sum(run.model for run in runs) / len(runs),
-        "gain": gain.mean,
+        "gain": gain.per_case,
         "gain_low": gain.low,
         "gain_high": gain.high,
         "experts": dict(zip(runs[-1].test.expert_names, each, strict=True)),

@@ -1,6 +1,5 @@
 """A team on cases that it has not seen."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -215,25 +214,8 @@ class Evaluation:
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
         import pandas as pd
 
-        record = self.record
-        if self.trial is None:
-            return pd.DataFrame(record.members()).set_index("name")
-        members = [("team", record.team, None), ("model", record.model, record.model_calibration.asked)]
-        members += [(one.name, one.alone, one.asked) for one in record.experts]
-        return pd.DataFrame(
-            [
-                {
-                    "name": name,
-                    "answers": right.total,
-                    "right": right.value,
-                    "low": right.interval[0],
-                    "high": right.interval[1],
-                    "decides": math.nan if asked is None else asked.total / record.team.total,
-                    "right_there": math.nan if asked is None else asked.value,
-                }
-                for name, right, asked in members
-            ]
-        ).set_index("name")
+        rows = self.record.members() if self.trial is None else self.record.rows()
+        return pd.DataFrame(rows).set_index("name")
 
     def record_dict(self) -> dict[str, Any]:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""

@@ -176,7 +176,7 @@ def fit_team(
         learn = cases.table.take(index.isin(parts[0].features.index.append(parts[1].features.index)))
     if spec.groups is not None:
         groups = cases.apart.loc[learn.features.index, spec.groups].astype(str).to_numpy()
-    how: dict[str, Any] = {"groups": groups, "fees": fees, "random_state": random_state, "progress": progress}
+    how: dict[str, Any] = {"groups": groups, "random_state": random_state, "progress": progress}
     team, text_features = _train(learn, cases, choices, **how)
     matrix = _matrix(learn, cases, team, groups=groups) if text_features is None else text_features
     answering = answering_in(learn, cases, matrix, groups=groups, weights=choices.answer_weights)
@@ -262,7 +262,6 @@ def _train(
     choices: FitChoices,
     *,
     groups: Any,
-    fees: list[float],
     random_state: int,
     progress: bool,
 ) -> tuple[Team, Any]:
@@ -294,7 +293,7 @@ def _train(
         return replace(team, recipe=cases.pictures), None
     with warnings.catch_warnings():  # the list of the features says it
         warnings.filterwarnings("ignore", r"X: \d+ columns? (is|are) not used")
-        estimator.fit(learn.features, learn.labels, experts=learn.answers, groups=groups, fees=fees)
+        estimator.fit(learn.features, learn.labels, experts=learn.answers, groups=groups)
     return estimator.team_, getattr(estimator, "_text_features", None)
 
 

@@ -46,7 +46,7 @@ class GroupRow(Plain):
         Right, of each expert's recorded answers to these cases.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = ("value", "cases", "team", "model", "recall", "load", "alone")
+    MORE: ClassVar[tuple[str, ...]] = ("cases",)
 
     value: str
     team: Share
@@ -64,8 +64,6 @@ class GroupRow(Plain):
 @dataclass(frozen=True)
 class GroupTable(Plain):
     """The groups of one column."""
-
-    JSON: ClassVar[tuple[str, ...]] = ("column", "rows")
 
     column: str
     rows: tuple[GroupRow, ...]

@@ -3,6 +3,7 @@
 import math
 import os
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ from defero.decide.terms import Terms
 from defero.judge.panels import PanelRecord
 from defero.judge.record import tables
 from defero.judge.record.figures import Figure
-from defero.judge.record.members import PromiseRecord
-from defero.judge.record.team import TeamRecord
+from defero.judge.record.members import PromiseRecord, shown_metrics
+from defero.judge.record.team import Record
 from defero.pools.record import PoolRecord
 
 if TYPE_CHECKING:
@@ -139,30 +140,28 @@ _COLUMNS = """
   right           share of right answers on all cases that they answered
   decides         share of the cases that the team gives them
   right there     share of right answers on those cases"""
-_PROMISES = """\
-  promised there  mean P(right) that the team assumed on those cases
-  smooth error    smooth calibration error of P(right) on all cases that they answered;
-                  with few cases it is large by chance alone"""
+_PROMISES = "  promised there  mean P(right) that the team assumed on those cases"
 _WEIGHTS = """
 This team decides by weights, which are no probabilities, so it makes no promises."""
 
 
-def record_text(record: TeamRecord) -> str:
+def record_text(record: Record) -> str:
     """Return a team's record as text for a person."""
+    gain, recorded = record.team_minus_model, record.recorded_answers_per_item
     lines = [f"On {record.team.total} held-out cases (95 % intervals):\n", tables.members(record).text()]
     more = len(record.experts) - tables.MOST_ROWS
     lines += [f"... and {more} experts who are asked less; to_dict (--json) has all."] if more > 0 else []
-    lines += [_COLUMNS, _PROMISES if record.promising else _WEIGHTS]
+    lines += [_COLUMNS, *([_PROMISES, *_metric_lines()] if record.promising else [_WEIGHTS])]
     if record.experts:
         lines.append(
-            f"\nTeam minus model, in points: {Figure.gain(record.gain)}; McNemar's p = {record.gain.p_value:.2g}.\n"
+            f"\nTeam minus model, in points: {Figure.gain(gain)}; McNemar's p = {gain.p_value:.2g}.\n"
             f"The team is right where the model alone is wrong on {record.only_team_right} cases, "
             f"and wrong where it is right on {record.only_model_right}."
         )
     lines += _promise_lines(record.promises.total)
-    if record.recorded != len(record.experts):
+    if recorded != len(record.experts):
         lines.append(
-            f"Only recorded answers can be used: on average {record.recorded:.1f} of {len(record.experts)} experts "
+            f"Only recorded answers can be used: on average {recorded:.1f} of {len(record.experts)} experts "
             "answered a case, and the team chose among those."
         )
         if not math.isnan(record.coverage_with_all):
@@ -182,6 +181,12 @@ def record_text(record: TeamRecord) -> str:
     return "\n".join(lines)
 
 
+def _metric_lines() -> list[str]:
+    """Return what each metric is."""
+    named = ((word, line) for one in shown_metrics().values() for word, line in zip_longest([one.column], one.words))
+    return [f"  {word or '':14}  {line}" for word, line in named]
+
+
 def _promise_lines(total: PromiseRecord) -> list[str]:
     """Return the total promised beside what was kept; nothing where nothing was promised."""
     if total.verdict is None:
@@ -193,7 +198,7 @@ def _promise_lines(total: PromiseRecord) -> list[str]:
     ]
 
 
-def _way_lines(record: TeamRecord) -> list[str]:
+def _way_lines(record: Record) -> list[str]:
     """Return every way of asking beside the plain alternatives, also in money; nothing without experts."""
     if len(record.ways) < 3:
         return []

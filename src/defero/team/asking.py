@@ -104,7 +104,7 @@ def with_prices(team: "Team", features: Any, terms: TeamTerms) -> TeamTerms:
     """Return terms with the prices that `fit` learned where no fee is given."""
     if terms.fees is not None and not np.isnan(terms.fees).any():
         return terms
-    return terms.priced(None if team.prices is None else team.prices.predict(features))
+    return terms.priced(None if team.prices is None else team.prices.of(features))
 
 
 def check_probabilities(scores: Scores) -> None:

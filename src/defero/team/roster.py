@@ -17,10 +17,10 @@ from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.recipes.inputs import input_columns
 from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.decide.prices import LearnedPrices
 from defero.judge.marks import Judge, corrected_marks
 from defero.learn.newcomer import newcomer_weights
 from defero.learn.scorer import SkillScorer
+from defero.learn.scores import LearnedPrices
 from defero.team.rows import ANSWERED, LEARNS_ON, Fingerprints, in_own_order, n_reused, of_other_experts, told_apart_by
 from defero.team.score_facts import facts_of
 
@@ -73,34 +73,6 @@ def add_expert(
         prices=_with_price(team, price),
         seen=seen,
         facts=team.facts.with_expert(name),
-    )
-
-
-def partial_fit(team: "Team", X: Any, y: ArrayLike, experts: object, *, disjoint: bool) -> "Team":
-    """Return a team whose experts' skill has learned from new cases; see `Team.partial_fit`."""
-    label_idx = encode_labels(y, team.classes)
-    answer_idx = team.answer_numbers(experts, n_items=len(label_idx))
-    scorer = team.scorer
-    rigid = scorer.order < scorer.n_own if isinstance(scorer, SkillScorer) else np.ones(answer_idx.shape[1], np.bool_)
-    answered = answer_idx != MISSING
-    if not isinstance(scorer, SkillScorer) or rigid.all() or answered[:, rigid].any():
-        who = join_names([name for name, fixed in zip(team.expert_names, rigid, strict=True) if fixed])
-        raise InputError(
-            f"partial_fit: P(right) of {who} is learned by fit alone, with the model; fit again with the new answers, "
-            "and leave these experts blank here."
-        )
-    some = answered.any(axis=1)
-    rows, label_idx, answer_idx = _rows_of(X, some), label_idx[some], answer_idx[some]
-    team = team.mark_seen(LEARNS_ON, rows, label_idx, answer_idx, disjoint=disjoint)
-    if team.panel is not None:
-        warnings.warn(_DROPS.format("partial_fit"), stacklevel=3)
-    items = (team.features(one, first_row=i) for i, one in enumerate(_one_by_one(rows)))
-    return replace(
-        team,
-        scorer=scorer.after(items, label_idx, answer_idx),
-        answer_counts=team.answer_counts + answered.sum(axis=0),
-        held_out=None,
-        panel=None,
     )
 
 
@@ -161,7 +133,7 @@ def _with_price(team: "Team", price: float | None) -> LearnedPrices | None:
         width = len(team.recipe.names) if isinstance(team.recipe, FeatureRecipe) else team.n_features or 0
         n_others = len(team.expert_names)
         prices = LearnedPrices(np.zeros((width, n_others)), np.zeros(n_others), np.zeros(n_others, dtype=np.bool_))
-    return None if prices is None else prices.with_expert(price)
+    return None if prices is None else prices.with_member(price)
 
 
 def _of_scores(team: "Team") -> Any:
@@ -169,6 +141,34 @@ def _of_scores(team: "Team") -> Any:
     if not hasattr(team.scorer, "with_member"):
         raise InputError(f"add_expert: this model ({team.scorer.kind}) was not made by ExpertPool; build it again.")
     return team.scorer
+
+
+def partial_fit(team: "Team", X: Any, y: ArrayLike, experts: object, *, disjoint: bool) -> "Team":
+    """Return a team whose experts' skill has learned from new cases; see `Team.partial_fit`."""
+    label_idx = encode_labels(y, team.classes)
+    answer_idx = team.answer_numbers(experts, n_items=len(label_idx))
+    scorer = team.scorer
+    rigid = scorer.order < scorer.n_own if isinstance(scorer, SkillScorer) else np.ones(answer_idx.shape[1], np.bool_)
+    answered = answer_idx != MISSING
+    if not isinstance(scorer, SkillScorer) or rigid.all() or answered[:, rigid].any():
+        who = join_names([name for name, fixed in zip(team.expert_names, rigid, strict=True) if fixed])
+        raise InputError(
+            f"partial_fit: P(right) of {who} is learned by fit alone, with the model; fit again with the new answers, "
+            "and leave these experts blank here."
+        )
+    some = answered.any(axis=1)
+    rows, label_idx, answer_idx = _rows_of(X, some), label_idx[some], answer_idx[some]
+    team = team.mark_seen(LEARNS_ON, rows, label_idx, answer_idx, disjoint=disjoint)
+    if team.panel is not None:
+        warnings.warn(_DROPS.format("partial_fit"), stacklevel=3)
+    items = (team.features(one, first_row=i) for i, one in enumerate(_one_by_one(rows)))
+    return replace(
+        team,
+        scorer=scorer.after(items, label_idx, answer_idx),
+        answer_counts=team.answer_counts + answered.sum(axis=0),
+        held_out=None,
+        panel=None,
+    )
 
 
 def remove_expert(team: "Team", name: str) -> "Team":

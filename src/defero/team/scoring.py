@@ -35,7 +35,7 @@ def features_of(team: "Team", X: Any, *, source: str, first_row: int) -> Any:
         return team.recipe.apply(_frame(team, X, source=source), source=source, first_row=first_row)
     if team.item_shape is not None:
         return items_of_shape(X, team.item_shape, source=source)
-    if np.ndim(X) == 1 and len(X) == team.n_features:  # one item
+    if np.ndim(X) == 1 and team.usual is None and len(X) == team.n_features:  # one item
         X = np.asarray(X)[None]
     single = isinstance(X, np.ndarray) and X.dtype == np.float32 and X.ndim == 2 and team.usual is None
     matrix: FloatArray = X if single and np.isfinite(X.sum()) else float_matrix(source, X)

@@ -30,11 +30,11 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import Encoder
 from defero.data.recipes.usual import UsualRanges
 from defero.decide.curve import Curve
-from defero.decide.prices import LearnedPrices
 from defero.decide.rules import RULES, MostLikelyRight, Rule
 from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
 from defero.learn.calibrator import Calibrator, ExpertMap, HeldOutAccuracy, Method
 from defero.learn.law import KnownAnswers, fit_law
+from defero.learn.scores import LearnedPrices
 from defero.learn.selection import HeldOut, SelectionMap, selection_after
 from defero.scorers import AnyScorer
 from defero.scorers.given import given_scorer

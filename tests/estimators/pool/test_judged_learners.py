@@ -16,11 +16,11 @@ def test_no_learner_is_biased_by_the_judges_errors(model, tmp_path):
     truth = rng.random(right.shape) < right
     marks = np.where(truth, rng.random(truth.shape) < 0.9, rng.random(truth.shape) < 0.3).astype(float)
     pool = ExpertPool(model, judge=Judge(0.9, 0.7)).fit(X, marks)
-    expected = pool.scores(X)
+    expected = pool.predict_expert_proba(X)
     for low in (True, False):
         rows = (X[:, 0] > 0.5) != low
         np.testing.assert_allclose(expected[rows].mean(axis=0), right[rows].mean(axis=0), atol=0.05)
-    uncalibrated = pool.team_.model.parts[0].predict(X)
+    uncalibrated = pool.team_.scorer.parts[0].predict(X)
     np.testing.assert_allclose(uncalibrated.mean(axis=0), right.mean(axis=0), atol=0.04)
     pool.save(tmp_path / "pool")
-    np.testing.assert_array_equal(Team.load(tmp_path / "pool").scores(X), expected)
+    np.testing.assert_array_equal(Team.load(tmp_path / "pool").scores(X).expert_proba, expected)

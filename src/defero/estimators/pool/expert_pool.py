@@ -20,7 +20,6 @@ from defero.data.recipes.inputs import as_matrix
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
 from defero.decide.curve import member_means
-from defero.decide.prices import LearnedPrices
 from defero.estimators.base import of_team
 from defero.estimators.pool.choose_learner import (
     choose,
@@ -33,6 +32,7 @@ from defero.estimators.pool.learners import fit_prices
 from defero.estimators.pool.pool_data import PoolData, pool_table
 from defero.estimators.training_data import with_sorted_columns
 from defero.judge.marks import Judge, corrected_marks
+from defero.learn.scores import LearnedPrices
 from defero.pools.copies import equal_rows
 from defero.pools.inputs import price_matrix
 from defero.team import FitFacts, ScoreFacts, Team
