@@ -42,7 +42,7 @@ def scored_cases(file: CaseFile) -> Cases:
     n_blank = int((~scored).sum())
     if not scored.any():
         raise TableError(f"{file.name}: no row has a score of {', '.join(names)}.")
-    items, remarks = items.loc[items.index[scored]], list[str]()
+    items, remarks = items.iloc[np.flatnonzero(scored)], list[str]()
     if n_blank:
         verb = "has no score and is" if n_blank == 1 else "have no score and are"
         remarks.append(f"{count_of(n_blank, 'row')} {verb} left out.")

@@ -146,7 +146,7 @@ class Evaluation:
         rule = {} if terms.floor is None else {"floor": terms.floor}
         assert self.cases.scores is not None
         return judge_pool(
-            router_of(self.team, PoolFacts()),
+            router_of(self.team, PoolFacts(joined=self.team.facts.joined)),
             features,
             self.cases.scores,
             prices=terms.fees,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from defero.core import ExpertTable
+from defero.core.display import plain
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
 from defero.data.answers.spellings import alike_expert_notes, alike_experts
@@ -62,8 +63,8 @@ class Newcomer:
             "rows": self.rows,
             "answers": self.answers,
             "right": self.right,
-            "believed": dict(zip(("mean", "sd"), self.believed, strict=True)),
-            "population": dict(zip(("mean", "sd"), self.population, strict=True)),
+            "believed": plain(dict(zip(("mean", "sd"), self.believed, strict=True))),
+            "population": plain(dict(zip(("mean", "sd"), self.population, strict=True))),
             "panel_dropped": self.panels == "dropped",
             "new_panels": self.panels == "new",
             "used": self.answers,
@@ -75,7 +76,8 @@ class Newcomer:
         """Return the same for a person."""
         others = join_names(self.others, most=6) or "the model"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
-        here, anybody = (f"{mean:.2f} (standard deviation {sd:.2f})" for mean, sd in (self.believed, self.population))
+        sds = (f" (standard deviation {sd:.2f})" if np.isfinite(sd) else "" for _, sd in (self.believed, self.population))
+        here, anybody = (f"{one[0]:.2f}{sd}" for one, sd in zip((self.believed, self.population), sds, strict=True))
         lines = [
             f"{self.name} joins {others}: {count_of(self.answers, 'answer')} to the {self.rows} cases of {self.table}"
             f"{share}.",

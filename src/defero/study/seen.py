@@ -11,7 +11,7 @@ from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, InputError, Message
 from defero.core.order import HashArray
 from defero.data.cases import Cases
-from defero.data.fingerprint import held_out, row_fingerprints, text_fingerprints
+from defero.data.fingerprint import row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
 from defero.data.tables.wide import plain_name
@@ -77,7 +77,7 @@ def fresh_cases(team: Team, cases: Cases, *, key: str | None, all_rows_new: bool
 def _scored_rows(team: Team, cases: Cases, marks: HashArray, *, all_rows_new: bool) -> BoolArray:
     """Tell which items (n,) are new: by their features, and whatever their scores are."""
     seen, text = team.all_seen(), () if team.recipe is None else team.recipe.text
-    new = held_out(seen, marks)
+    new: BoolArray = ~np.isin(marks, seen)
     if new.all() or not mostly_equal(seen) or tells_items_apart(cases.table.features, text=text):
         return new
     if all_rows_new:
