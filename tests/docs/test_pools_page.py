@@ -25,7 +25,7 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
     assert "kept small" not in told
     rng = np.random.default_rng(0)
     for name in ("prompts.csv", "new.csv"):
-        words = rng.integers(5, 90, 300)
+        words = rng.uniform(5, 90, 300)
         right = {"small": words + rng.normal(0, 9, 300) < 50, "large": rng.random(300) < 0.9}
         table = pd.DataFrame({"words": words, **right, "price": 0.02 * words})
         table.astype({"small": int, "large": int}).to_csv(name, index=False)

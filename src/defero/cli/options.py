@@ -325,7 +325,7 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
     >>> fees_of(["ann=2.5", "bob=@price"])
     {'ann': 2.5, 'bob': '@price'}
     """
-    from defero.core.errors import InputError
+    from defero.core.errors import Argument, InputError
 
     fees: dict[str, float | str] = {}
     if file is not None:
@@ -344,10 +344,13 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
             fees[name] = f"@{column}"
             continue
         try:
-            fees[name] = float(fee if equals else "none")
+            fees[name] = amount = float(fee if equals else "none")
         except ValueError:
             how = "such as dr_a=0.05, or all=0.05 for everybody, or NAME=@COLUMN"
             raise InputError(f"{entry}: expected NAME=MONEY with a number, {how}.", argument="fees") from None
+        if amount != amount:
+            leave_out = f"the fee must be finite; to rule an expert out pass {Argument('absent', [name])}."
+            raise InputError(f"{Argument('fees', {name: amount})}: {leave_out}")
     return fees or None
 
 

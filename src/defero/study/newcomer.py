@@ -76,7 +76,9 @@ class Newcomer:
         """Return the same for a person."""
         others = join_names(self.others, most=6) or "the model"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
-        sds = (f" (standard deviation {sd:.2f})" if np.isfinite(sd) else "" for _, sd in (self.believed, self.population))
+        sds = (
+            f" (standard deviation {sd:.2f})" if np.isfinite(sd) else "" for _, sd in (self.believed, self.population)
+        )
         here, anybody = (f"{one[0]:.2f}{sd}" for one, sd in zip((self.believed, self.population), sds, strict=True))
         lines = [
             f"{self.name} joins {others}: {count_of(self.answers, 'answer')} to the {self.rows} cases of {self.table}"

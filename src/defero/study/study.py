@@ -25,7 +25,7 @@ from defero.study.page import check_page, report_call, write_page
 from defero.study.parts import PART_NAMES, cut_cases
 from defero.study.reading import ReadAgain, Reading, TeamCases, read_for_team
 from defero.study.routing.decisions import Routing
-from defero.study.routing.folder import FolderRouting, route_folder
+from defero.study.routing.folder import route_folder
 from defero.study.routing.route import route_cases
 from defero.team import Team
 from defero.team.rows import Fingerprints
@@ -356,7 +356,7 @@ class Study(Preformatted):
         workers: int | None = None,
         address: str | None = None,
         **options: Any,
-    ) -> FolderRouting:
+    ) -> Routing:
         """Route each Parquet file of a folder to a file of the same name in another folder.
 
         Files that are done are not routed again, so that a call that was stopped goes on where it was. The decisions

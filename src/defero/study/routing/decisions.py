@@ -20,7 +20,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.display import HTML_ROWS, html_table
 from defero.core.labels import Labels
 from defero.core.law import at
-from defero.core.wording import count_of, join_names, money
+from defero.core.wording import count_of, join_names, money, percent
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
 from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.bad_rows import BadCells, BadRows, list_of_bad_rows
@@ -30,6 +30,8 @@ from defero.data.tables.read import read_frame
 Columns = dict[str, Any]
 SETTLED = "settled"
 """The route of a case whose label rests on experts' answers so far."""
+MOST_SHOWN = 20
+"""Of more experts those who get most are shown."""
 SHOWN = ("ask", "label", "p_right", "route", "score", "price", "model_says", "expected_cost", "reason")
 """Columns of decisions that a notebook shows beside the case; all others are in `to_frame`."""
 
@@ -77,6 +79,8 @@ class Routing:
         Of experts who have only scores: the sums of P(right) and of the fees of those who are asked.
     below_floor : int
         How many cases have nobody whose P(right) reaches the floor.
+    files : int, optional
+        How many files of a folder were routed, each to one of its own in the folder `out`.
     """
 
     out: Path | None
@@ -95,6 +99,7 @@ class Routing:
     right: float = 0.0
     spent: float = 0.0
     below_floor: int = 0
+    files: int | None = None
 
     @property
     def rows(self) -> int:
@@ -122,6 +127,8 @@ class Routing:
         self.any_doubt |= any(bool((columns[name] == columns[name]).any()) for name in columns if name[:3] == "sd_")
 
     def __repr__(self) -> str:
+        if self.files is not None:
+            return self.text()
         where = "" if self.out is None else f" in {self.out}"
         shown = [f"{name} {count}" for name, count in self.load.most_common()]
         return f"Routing: {count_of(self.rows, 'decision')}{where} ({join_names(shown, most=6)}); to_frame() has them."
@@ -137,11 +144,19 @@ class Routing:
         return self.right / max(self.rows - self.load[self.otherwise], 1)
 
     def text(self) -> str:
-        """Return who gets how many cases, where experts have only scores, and what that promises and costs."""
-        lines = [f"{count_of(self.rows, 'item')} decided:"]
-        lines += [f"  {name}: {count:,}" for name, count in self.load.most_common() if count]
-        price = "" if np.isnan(self.spent) or self.spent == 0 else f", price {money(self.spent)} in total"
-        return "\n".join([*lines, f"Expected score {self.expected_score:.4f}{price}."])
+        """Return who gets how many cases; of a crowd only those who get something to do."""
+        in_files = "" if self.files is None else f"{count_of(self.files, 'file')} of "
+        busy = sorted((name for name in self.expert_names if self.load[name]), key=lambda name: -self.load[name])
+        experts = list(self.expert_names) if len(self.expert_names) <= MOST_SHOWN else busy
+        first = self.deciders[: len(self.deciders) - len(self.expert_names)]
+        lines = [f"  {name}: {self.load[name]} ({percent(self.load[name] / self.rows)})" for name in (*first, *experts)]
+        more, silent = len(lines) - MOST_SHOWN - 1, len(self.expert_names) - len(experts)
+        lines[MOST_SHOWN + 1 :] = [f"  ... and {more} more experts; --json tells of all."] if more > 0 else []
+        lines += [f"  {silent} experts: none"] if silent else []
+        if self.otherwise != "model":
+            price = "" if np.isnan(self.spent) or self.spent == 0 else f", price {money(self.spent)} in total"
+            lines.append(f"Expected score {self.expected_score:.4f}{price}.")
+        return "\n".join([f"{count_of(self.rows, 'decision')} in {in_files}{self.out}:", *lines])
 
     @property
     def notes(self) -> list[str]:
@@ -154,6 +169,9 @@ class Routing:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero route --json` prints."""
+        if self.files is not None:
+            counts = {"files": self.files, "cases": self.rows, "load": dict(self.load), "unusual": self.unusual}
+            return {"out": str(self.out), **counts, "cautions": list(self.cautions)}
         if self.otherwise != "model":
             return {
                 "decisions": None if self.out is None else str(self.out),
@@ -301,19 +319,12 @@ def decision_columns(
     }
 
 
-def score_columns(scores: Scores, decision: Decision) -> Columns:
-    """Lay out the decisions of a team whose experts have only scores: whom to ask, P(right), the fee, the reason."""
-    assert decision.p_right is not None
-    fee = np.zeros(len(decision)) if decision.fee is None else decision.fee
-    proba = {f"p_{name}": scores.expert_proba[:, j].round(6) for j, name in enumerate(decision.expert_names)}
-    return {
-        "route": decision.name,
-        "p_right": decision.p_right.round(6),
-        "fee": fee,
-        "expected_cost": decision.expected_cost.round(6),
-        "reason": text_array(decision.phrases()),
-        **proba,
-    }
+def score_columns(
+    scores: Scores, expert_names: tuple[str, ...], *, route: Labels, p_right: FloatArray, fee: FloatArray, **more: Any
+) -> Columns:
+    """Lay out the decisions of a team whose experts have only scores: whom to ask, P(right), the fee, and `more`."""
+    proba = {f"p_{name}": scores.expert_proba[:, j].round(6) for j, name in enumerate(expert_names)}
+    return {"route": route, "p_right": p_right.round(6), "fee": fee, **more, **proba}
 
 
 def blank_where(asked: BoolArray, labels: Any) -> Any:

@@ -20,7 +20,7 @@ from defero.decide.assigning.limits import capacity_of
 from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
 from defero.study.reading import Reading
-from defero.study.routing.decisions import SETTLED, blank_where
+from defero.study.routing.decisions import SETTLED, blank_where, score_columns
 from defero.team import Team
 from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of, with_prices
 from defero.team.score_facts import facts_of
@@ -133,15 +133,15 @@ def _asked(team: Team, batch: Assignment, rows: slice, scores: Scores, terms: Te
     expert, items = batch.expert[rows], np.arange(len(scores))
     is_asked, paid = expert != MODEL, terms.paid(len(scores))
     p_right = facts_of(team).promised(scores.expert_proba[items, expert], scores.expert_proba.max(axis=1))
-    proba = {f"p_{name}": scores.expert_proba[:, j].round(6) for j, name in enumerate(batch.expert_names)}
-    return {
-        "route": batch.name[rows],
-        "p_right": np.where(is_asked, p_right, np.nan).round(6),
-        "fee": np.where(is_asked, paid[items, expert], 0.0),
-        "expected_cost": batch.expected_cost[rows].round(6),
-        "reason": np.array(batch.reasons(rows), dtype=object),
-        **proba,
-    }
+    return score_columns(
+        scores,
+        batch.expert_names,
+        route=batch.name[rows],
+        p_right=np.where(is_asked, p_right, np.nan),
+        fee=np.where(is_asked, paid[items, expert], 0.0),
+        expected_cost=batch.expected_cost[rows].round(6),
+        reason=np.array(batch.reasons(rows), dtype=object),
+    )
 
 
 def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from defero.study.routing.decisions import (
     decision_columns,
     decisions_to,
     score_columns,
+    text_array,
 )
 from defero.study.routing.limits import FilePlan, answers_so_far, assign_file
 from defero.team import Team
@@ -195,7 +196,17 @@ def _decided(
     if team.scored_only:
         if plan is not None and plan.assignment is not None:
             return plan.columns(rows, team, features, scores, terms)
-        return score_columns(scores, decide_scored(team, features, scores, terms, cases=piece))
+        one = decide_scored(team, features, scores, terms, cases=piece)
+        assert one.p_right is not None
+        return score_columns(
+            scores,
+            team.expert_names,
+            route=one.name,
+            p_right=one.p_right,
+            fee=np.zeros(len(one)) if one.fee is None else one.fee,
+            expected_cost=one.expected_cost.round(6),
+            reason=text_array(one.phrases()),
+        )
     decision = decide_scored(team, features, scores, terms, unusual=unusual, ask_unusual=way.ask_unusual)
     columns = decision_columns(
         scores,
