@@ -22,7 +22,7 @@ def data(n=400, seed=0):
 
 def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     X, scores = data()
-    team = ExpertPool("table").fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
+    team = ExpertPool().fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
     record = judge_pool(team, X, scores, available=np.array([True, True, False]))
     assert record.best_single.name == "large"
     assert record.oracle.quality == pytest.approx(scores[:, :2].max(axis=1).mean())
@@ -38,7 +38,7 @@ def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
 
 def test_all_ways_are_judged_on_the_same_items():
     X, scores = data()
-    team = ExpertPool("table").fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
+    team = ExpertPool().fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
     # Star has no score for the hard items: on all of them the pool would look worse than star alone.
     scores[:200] = 0.0
     scores[:200, 2] = np.nan
@@ -77,7 +77,7 @@ def test_marks_of_a_newcomer_are_corrected_by_the_judge_of_fit(tmp_path):
     X, scores = data(n=8000)
     rng = np.random.default_rng(1)
     marks = np.where(scores == 1, rng.random(scores.shape) < 0.9, rng.random(scores.shape) < 0.3).astype(float)
-    pool = ExpertPool("table", judge=Judge(0.9, 0.7)).fit(X, marks[:, :2])
+    pool = ExpertPool(judge=Judge(0.9, 0.7)).fit(X, marks[:, :2])
     pool.save(tmp_path / "pool")
     team = Team.load(tmp_path / "pool").add_expert("star", X[:6000], marks[:6000, 2])
     assert team.score_facts.train_score[2] == pytest.approx(0.95, abs=0.03)
@@ -111,5 +111,5 @@ def test_the_interval_of_an_evaluation_is_that_of_the_groups_of_fit():
 )
 def test_why_there_is_no_zero_router(prices, words):
     X, scores = data()
-    team = ExpertPool("table").fit(X, scores, prices=prices, expert_names=NAMES).team_
+    team = ExpertPool().fit(X, scores, prices=prices, expert_names=NAMES).team_
     assert words in judge_pool(team, X, scores).area_in_words()

@@ -79,7 +79,7 @@ def test_a_log_with_one_score_each_says_what_can_be_judged(tmp_path):
 
 def test_items_that_only_a_member_without_a_price_has_scored_are_left_out_and_counted():
     frame = table()
-    pool = ExpertPool("table").fit(frame[["task"]], frame[NAMES], prices={"small": 1.0, "large": None})
+    pool = ExpertPool().fit(frame[["task"]], frame[NAMES], prices={"small": 1.0, "large": None})
     new = table(n=100, seed=2)
     scores = new[NAMES].to_numpy()
     scores[:30, 0] = np.nan
@@ -130,5 +130,5 @@ def test_the_page_has_no_interval_of_no_width():
     rng = np.random.default_rng(0)
     items = pd.DataFrame({"task": rng.choice(["law", "maths"], 40)})
     scores = np.column_stack([np.ones(40), rng.integers(0, 2, 40)])
-    team = ExpertPool("table").fit(items, scores).team_
+    team = ExpertPool().fit(items, scores).team_
     assert "1.000 to 1.000)" not in pool_page(judge_pool(team, items, scores), {}, {})

@@ -36,7 +36,6 @@ from defero.pools.choosing import (
 from defero.pools.decision import PoolDecision
 from defero.pools.inputs import price_matrix
 from defero.pools.members import with_member, without_member
-from defero.pools.models import LinearPart
 from defero.pools.parts import PoolFacts, PoolParts, training_hull
 
 
@@ -48,7 +47,7 @@ class PoolRouter(PoolParts):
     """
 
     def __repr__(self) -> str:
-        return f"PoolRouter: {join_names(self.expert_names, most=6)}; model {self.facts.learner}."
+        return f"PoolRouter: {join_names(self.expert_names, most=6)}."
 
     def copy(self) -> "PoolRouter":
         """Return a second team with the same parts; what changes one leaves the other as it is."""
@@ -76,9 +75,8 @@ class PoolRouter(PoolParts):
         if own_prices is not None and not np.isnan(own_prices).any():
             return own_prices
         expected = np.full((n_items, len(self.expert_names)), np.nan)
-        if self.price_model is not None:
-            expected[:] = np.maximum(self.price_model.predict(features), 0.0)
-            expected[:, ~self.price_known] = np.nan
+        if self.prices_learned is not None:
+            expected = self.prices_learned.predict(features)
         return expected if own_prices is None else np.where(np.isnan(own_prices), expected, own_prices)
 
     # What it does.
@@ -155,12 +153,11 @@ class PoolRouter(PoolParts):
         product = self.model.product
         if product is None:
             return None
-        fixed = prices is None and self.price_model is not None and not self.price_model.weights.any()
+        learned = self.prices_learned
         price: FloatArray | None
-        if prices is None and fixed and self.price_known.all():
-            assert self.price_model is not None
-            price = np.maximum(self.price_model.intercept, 0.0)
-        elif prices is None and not self.price_known.any():
+        if prices is None and learned is not None and learned.known.all() and not learned.weights.any():
+            price = np.maximum(learned.intercept, 0.0)
+        elif prices is None and (learned is None or not learned.known.any()):
             price = None
         else:
             price = self._price_matrix(features, prices)
@@ -352,7 +349,7 @@ class PoolRouter(PoolParts):
 
 def router_of(team: Any, facts: PoolFacts) -> PoolRouter:
     """Return a team without classes as a router, with what is remembered of its table."""
-    known, scores, n_experts = team.prices, team.score_facts, len(team.expert_names)
+    scores = team.score_facts
     return PoolRouter(
         team.scorer,
         team.expert_names,
@@ -361,8 +358,7 @@ def router_of(team: Any, facts: PoolFacts) -> PoolRouter:
         scores.train_price,
         scores.covariance,
         scores.chosen_map,
-        None if known is None else LinearPart(known.weights, known.intercept),
-        np.zeros(n_experts, dtype=np.bool_) if known is None else known.known,
+        team.prices,
         team.recipe,
         team.seen["fit"],
         team.rows_key,

@@ -32,7 +32,6 @@ for _kind, _home in {
     "scores": "defero.learn.scores:ScoreScorer",
     "classes": "defero.learn.classes:Classes",
     "two-stage": "defero.learn.two_stage:TwoStageScorer",
-    "score-model": "defero.pools.models:ScoreModel",
 }.items():
     SCORERS.register_lazily(_kind, _home)
 AnyScorer = Annotated[Scorer, SCORERS]

@@ -28,12 +28,15 @@ class ScoreFacts:
         Of the experts' scores around their expectations: who errs together.
     chosen_map : (a, b)
         The expected score s of the one who is chosen is a + b s: the best of several estimates is too high.
+    held_out : float, optional
+        Mean score of those who were chosen on items that were not learned from.
     """
 
     train_score: Annotated[FloatArray, Within(finite=False)]
     train_price: Annotated[FloatArray, Within(finite=False)]
     covariance: FloatArray
     chosen_map: tuple[float, float] = (0.0, 1.0)
+    held_out: float | None = None
 
     def __post_init__(self) -> None:
         n_experts = len(self.train_score)

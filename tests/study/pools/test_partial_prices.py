@@ -23,7 +23,7 @@ def table(n=300, seed=0):
 @pytest.fixture(scope="module")
 def pool():
     frame = table()
-    return ExpertPool("table").fit(frame[["task", "words"]], frame[NAMES], prices=[1.0, 2.0, 3.0])
+    return ExpertPool().fit(frame[["task", "words"]], frame[NAMES], prices=[1.0, 2.0, 3.0])
 
 
 def test_prices_of_some_members_leave_the_others_as_learned(pool):
@@ -40,7 +40,7 @@ def test_a_typo_in_a_price_names_the_member_that_was_meant(pool):
         pool.decide({"task": "law", "words": 9.0}, terms=Terms(fees={"smal": 1.0}, error_cost=1.0))
     frame = table()
     with pytest.raises(InputError, match="no member smal; did you mean 'small'"):
-        ExpertPool("table").fit(frame[["words"]], frame[NAMES], prices={"smal": 1, "medium": 1, "large": 1})
+        ExpertPool().fit(frame[["words"]], frame[NAMES], prices={"smal": 1, "medium": 1, "large": 1})
 
 
 @pytest.fixture(scope="module")
