@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from defero.study.pools.pool_fees import present_members
 
 from defero import ExpertPool, InputError, Terms
 from defero.decide.curve import member_means
 from defero.pools.choosing import by_product, by_trade_off
-from defero.study.pools.pool_fees import present_members
 
 FEATURES = np.zeros((3, 1))
 WEIGHTS = np.zeros((1, 3), dtype=np.float32)
