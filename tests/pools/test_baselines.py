@@ -70,7 +70,7 @@ def test_a_newcomer_with_few_scores_is_no_baseline_and_its_rows_are_remembered(t
     assert judged.record.best_single.name != "new"
     assert 2 not in judged.record.curve.hull
     team = Team.load(tmp_path / "pool")
-    assert "new" not in team.remove_member("new").facts.joined
+    assert "new" not in team.remove_expert("new").facts.joined
 
 
 def test_marks_of_a_newcomer_are_corrected_by_the_judge_of_fit(tmp_path):

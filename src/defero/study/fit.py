@@ -224,8 +224,7 @@ def fit_scored(cases: Cases, learn: ExpertTable, terms: Terms, *, random_state: 
     where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
     paid = on_cases(terms.of(names, learn.classes), cases.frame, **where).take(cases.frame.index.isin(rows))
     pool = ExpertPool(text=list(spec.text), text_encoder=cases.file.encoder, random_state=random_state)
-    given: dict[str, Any] = {"expert_names": names, "groups": groups, "trade_off": terms.error_cost}
-    pool.fit(learn.features, learn.scores, prices=paid.fees, **given)
+    pool.fit(learn.features, learn.scores, prices=paid.fees, expert_names=names, groups=groups)
     team, own = pool.team_, {"expert_names": None, "features": None, "text": ()}  # the team itself has these
     spec = spec.but(key=cases.key, **own)
     facts = replace(
