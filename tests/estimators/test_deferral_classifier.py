@@ -158,7 +158,10 @@ INFINITE[7, 2] = np.inf
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: DeferralClassifier("linear", loss="ova").fit(INFINITE, Y), "X contains inf at row 7, column 2"),
+        (
+            lambda: DeferralClassifier("linear", loss="ova").fit(INFINITE, Y),
+            "X must be finite, got inf at row 7, column 2",
+        ),
         (
             lambda: DeferralClassifier("linear", loss="ova").fit(X, Y, experts=M + 1),
             "experts: row .*, column .: answer 4 is not one of 0, 1, 2, 3",

@@ -80,7 +80,8 @@ def complete_labels(name: str, value: ArrayLike, *, n_items: int) -> Labels:
     empty = np.flatnonzero(missing_cells(labels)) if labels.dtype.kind in "Of" else np.empty(0)
     if empty.size:
         raise InputError(
-            f"must have a label for each item, got none for item {int(empty[0])}; drop such items first.", argument=name
+            f"must have a value for each item, got none for item {int(empty[0])}; fill it in or drop the item.",
+            argument=name,
         )
     return labels
 
