@@ -107,15 +107,13 @@ def test_a_pool_does_not_depend_on_any_order():
     scores = (answers == labels[:, None]).astype(float).mask(answers.isna())
     prices = {"cem": 1.0, "ann": 2.0, "bob": np.linspace(0, 1, N)}
     rows = np.random.default_rng(2).permutation(N)
-    pool = ExpertPool(text="note").fit(frame, scores, prices=prices, trade_off=10)
+    pool = ExpertPool(text="note").fit(frame, scores, prices=prices)
     other = ExpertPool(text="note").fit(
         frame.iloc[rows][list(frame.columns[::-1])],
         scores.iloc[rows][["bob", "ann", "cem"]],
         prices={**prices, "bob": prices["bob"][rows]},
-        trade_off=10,
     )
     place = [other.team_.expert_names.index(name) for name in NAMES]
-    assert pool.learner_ == other.learner_
     assert np.allclose(pool.scores(frame), other.scores(frame)[:, place], atol=1e-9)
     routes = (each.route(frame, trade_off=10.0).name.tolist() for each in (pool, other))
     assert next(routes) == next(routes)

@@ -45,7 +45,7 @@ def fit(
             "--scores",
             help="The cells of --experts say how good each answer was, from 0 (wrong) to 1 (right), not what was "
             "answered: a pool of language models, programs or people. No label is needed. --fee is what a call costs, "
-            "--error-cost what a point of quality is worth, --net auto, table, ridge, knn, trees or heads.",
+            "--error-cost what a point of quality is worth.",
         ),
     ] = False,
     table_file: Annotated[
@@ -90,9 +90,10 @@ def fit(
         others = {name: value for name, value in {**said, **cut}.items() if name not in (*_OF_POOLS, *_CUTS_OF_POOLS)}
         others |= {"onnx": saving["onnx"], "cost_matrix": terms.cost_matrix, **recipe}
         others |= {"answer_weights": learning["answer_weights"], "checkpoints": learning["checkpoints"]}
+        others["net"] = None if learning["net"] == "auto" else learning["net"]
         refuse(others, why="is for teams with labels, not for --scores")
         words = {name: value for name, value in {**said, **cut}.items() if name in (*_OF_POOLS, *_CUTS_OF_POOLS)}
-        words |= {"fees": terms.fees, "error_cost": terms.error_cost, "model": learning["net"]}
+        words |= {"fees": terms.fees, "error_cost": terms.error_cost}
         fit_pool(table, out, **words, forget_rows=saving["forget_rows"], as_json=as_json)
         return
     learning["recipe"] = _recipe(recipe)

@@ -245,7 +245,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         if skilled is not None:
             team.law = skilled.law.take(as_given)
             team.held_out = skilled.held_out.of_experts(as_given)
-            team.selection = fit_selection(skilled.held_out).take(as_given)
+            team.selection = fit_selection(skilled.held_out)
         return self._adopt(team.mark_seen("fit", X, label_idx, answers))
 
     def predict(self, X: Any) -> Labels:

@@ -18,6 +18,8 @@ MOST_COLUMNS, DIRECTIONS = 400, 256
 MOST_LANDMARKS, ITEMS_PER_LANDMARK, FEWEST_LANDMARKS = 256, 16, 8
 LANDMARK_WIDTH = 0.3
 """Of the mean squared distance of two items. Width and number were chosen on `llm_routing_9`."""
+ENOUGH_GAIN = 0.5
+"""Standard errors by which landmarks must lower the squared error of items held out."""
 _ROWS_FOR_LANDMARKS, _ROUNDS_OF_LANDMARKS = 5_000, 10
 
 
@@ -151,9 +153,8 @@ class ScoreFit:
 def fit_scores(features: FloatArray, scores: FloatArray, *, columns: ScoreColumns, fold: IntArray) -> ScoreFit:
     """Learn everybody's expected score.
 
-    The likeness to landmarks is read where the squared error of items held out is smaller by more than one standard
-    error. Where the category of an item is not known, what the category says on average of such items stands for it,
-    as the other columns tell it.
+    The likeness to landmarks is read where it lowers the squared error of items held out. Where the category of an item
+    is not known, what the category says of items with such other columns stands for it.
 
     Parameters
     ----------
@@ -215,7 +216,7 @@ def _landmarks_pay(
         _, expected = _held_out(design[:, some], scores, sums, _numbered(block[some]), fold)
         loss.append(np.nansum((scores - expected) ** 2, axis=1))
     gain = loss[1] - loss[0]
-    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+    return bool(gain.mean() > ENOUGH_GAIN * gain.std() / np.sqrt(len(gain)))
 
 
 def _numbered(block: IntArray) -> IntArray:

@@ -92,7 +92,6 @@ class PoolStudy(Preformatted):
         fees: Fees | None = None,
         error_cost: float | None = None,
         blank: Sequence[str] = (),
-        model: str = "auto",
         random_state: int = 0,
     ) -> "PoolStudy":
         """Learn from four fifths of a table of scores; the rest is the test part.
@@ -117,8 +116,6 @@ class PoolStudy(Preformatted):
             What a score of 0 in place of 1 costs, in the same unit: the trade-off of `route` if none is given there.
         blank : values
             Those that mean none, such as "n/a", in every column but the key; `evaluate` and `route` know them too.
-        model : str
-            The learner, as in `ExpertPool`.
         random_state : int
         """
         from defero.estimators.pool.expert_pool import ExpertPool
@@ -134,12 +131,11 @@ class PoolStudy(Preformatted):
         by_member = member_fees(fees, cases.expert_names)
         train, test = _parts(cases, text=texts, groups=groups, split=split, test_share=test_share, seed=random_state)
         prices = prices_of(by_member, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
-        pool = ExpertPool(model, text=list(texts), text_encoder=text_encoder, random_state=random_state)
+        pool = ExpertPool(text=list(texts), text_encoder=text_encoder, random_state=random_state)
         pool.fit(
             cases.items.iloc[train],
             cases.scores[train],
             prices=None if prices is None else prices[train],
-            trade_off=error_cost,
             expert_names=cases.expert_names,
             groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
             facts=PoolFacts(
@@ -268,7 +264,7 @@ class PoolStudy(Preformatted):
         """Return money per point of quality: as given, else that of `fit`; None where quality alone counts."""
         value = self.team.facts.error_cost if error_cost is None else error_cost
         if value is not None:
-            _check_error_cost(value, self.fees(fees) or self.team.price_known.any())
+            _check_error_cost(value, self.fees(fees) or self.team.prices_learned)
         return value
 
     def prices(self, cases: PoolCases, fees: Fees | None, by_member: MemberFees | None) -> tuple[Any, list[str]]:
@@ -301,8 +297,7 @@ class PoolStudy(Preformatted):
             "model": self.name,
             "rows": {"train": self.n_train, "test": len(judged.record.scores)},
             "features": [] if self.team.recipe is None else self.team.recipe.describe(),
-            "learner": facts.learner,
-            "held_out": dict(facts.held_out),
+            "held_out": facts.held_out,
             "notes": list(self.notes),
             "test": judged.record.to_dict(),
         }
@@ -310,14 +305,11 @@ class PoolStudy(Preformatted):
     def describe(self) -> list[str]:
         """Return what `fit` did, a sentence each."""
         facts = self.team.facts
-        held = {name: f"{value:.4f}" for name, value in facts.held_out.items()}
-        tried = ", ".join(f"{name} {value}" for name, value in held.items())
-        paid = "less price / error cost " if facts.error_cost else ""
         n_test = 0 if self.test is None else len(self.test)
         return [
             f"{self.n_train:,} items to learn from, {n_test:,} for the test.",
             *([] if self.team.recipe is None else [f"  {line}" for line in self.team.recipe.describe()[:12]]),
-            f"Expected scores by {facts.learner} (mean held-out score {paid}of those chosen: {tried}).",
+            *([] if facts.held_out is None else [f"Mean held-out score of those chosen: {facts.held_out:.4f}."]),
         ]
 
     def _fresh(self, cases: PoolCases, *, all_rows_new: bool) -> tuple[PoolCases, int]:
