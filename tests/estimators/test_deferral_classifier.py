@@ -198,7 +198,7 @@ INFINITE[7, 2] = np.inf
         ),
         (
             lambda: DeferralClassifier("linear", loss="ova", recipe=Recipe(precision="half")).fit(X, Y),
-            "precision must be one of float32, float64, bf16-mixed, got 'half'",
+            "precision must be one of None, float32, float64, bf16-mixed, got 'half'",
         ),
         (
             lambda: DeferralClassifier("linear", loss="ova", recipe=Recipe(validation_fraction=1.0)).fit(X, Y),

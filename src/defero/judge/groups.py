@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, check_length, frozen, whole_number
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers, whole_number
 from defero.core.checks.experts import chosen_experts, complete_labels
 from defero.core.errors import InputError
 from defero.core.labels import Labels
@@ -182,13 +182,8 @@ def skill_by_class(
     """
     n_classes = whole_number("n_classes", n_classes, least=1)
     forecasts = check_forecasts(np.zeros(np.shape(correct)), correct, observed, name="correct")
-    classes = np.asarray(label_idx)
-    check_length("label_idx", classes, n_items=len(forecasts.correct))
-    if classes.size and (classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= n_classes):
-        raise InputError(
-            f"must be whole numbers in 0..{n_classes - 1}, the numbers of the classes.", argument="label_idx"
-        )
-    count, right, _ = _sums(forecasts, classes.astype(np.int64), n_classes)
+    classes = index_numbers("label_idx", label_idx, below=n_classes, n_items=len(forecasts.correct))
+    count, right, _ = _sums(forecasts, classes, n_classes)
     return Accuracies.of(right.T.copy(), count.T.copy(), level=level)
 
 
