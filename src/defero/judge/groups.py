@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers, whole_number
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers, refuse, whole_number
 from defero.core.checks.experts import chosen_experts, complete_labels
 from defero.core.errors import InputError
 from defero.core.labels import Labels
@@ -125,12 +125,7 @@ def decision_calibration(
         raise InputError(
             f"must have shape ({len(chosen)}, J), one row per item of expert, got {shape}.", argument="expert_proba"
         )
-    if chosen.size and chosen.max() >= shape[1]:
-        item = int(np.argmax(chosen))
-        raise InputError(
-            f"must be below {shape[1]}, the number of columns of expert_proba, got {chosen[item]} for item {item}.",
-            argument="expert",
-        )
+    refuse("expert", chosen, chosen >= shape[1], f"must be below {shape[1]}, the number of columns of expert_proba")
     asked_mask = chosen[:, None] == np.arange(shape[1])
     forecasts = check_forecasts(expert_proba, correct, asked_mask, name="expert_proba")
     items = np.flatnonzero(asked_mask.any(axis=1))
