@@ -59,7 +59,7 @@ def test_nothing_can_be_assigned_or_written():
         ({"class_proba": [[2.0, -1.0], [0, 1]]}, "class_proba must lie in .0, 1., got 2 at row 0, column 0; pass prob"),
         (
             {"class_proba": [[0.5, 0.5], [0.5, 0.6]]},
-            "class_proba must sum to 1 in each row, got 1.1 for item 1; leave out",
+            "class_proba must sum to 1 in each row, got 1.1 for item 1",
         ),
         ({"class_proba": np.empty((2, 0))}, "class_proba must have at least one class, got no column"),
         ({"expert_proba": [[0.5, 1.5, 0], [0, 0, 0]]}, "expert_proba must lie in .0, 1., got 1.5 at row 0, column 1"),
