@@ -224,8 +224,7 @@ def fit_scored(cases: Cases, learn: ExpertTable, terms: Terms, *, random_state: 
     where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
     paid = on_cases(terms.of(names, learn.classes), cases.frame, **where).take(cases.frame.index.isin(rows))
     pool = ExpertPool(text=list(spec.text), text_encoder=cases.file.encoder, random_state=random_state)
-    given: dict[str, Any] = {"expert_names": names, "groups": groups, "trade_off": terms.error_cost}
-    pool.fit(learn.features, learn.scores, prices=paid.fees, **given)
+    pool.fit(learn.features, learn.scores, prices=paid.fees, expert_names=names, groups=groups)
     team, own = pool.team_, {"expert_names": None, "features": None, "text": ()}  # the team itself has these
     spec = spec.but(key=cases.key, **own)
     facts = replace(
@@ -373,17 +372,7 @@ def answering_in(
     if not learn.n_experts or cases.n_majority:
         return None
     order = learn.row_order(groups=groups)  # folds and shuffles are drawn
-    item_idx, expert_idx, _ = learn.coded.take(order).triplets()
-    check = check_answering(
-        item_idx,
-        expert_idx,
-        learn.label_idx[order],
-        matrix[order],
-        n_classes=learn.n_classes,
-        n_experts=learn.n_experts,
-        expert_names=learn.expert_names,
-        classes=learn.classes.tolist(),
-    )
+    check = check_answering(learn.coded.take(order), learn.label_idx[order], matrix[order])
     notable = check.depends_on_label or check.depends_on_features
     sentences = (check.sentence(weighted=weights),) if notable else ()
     return AnsweringFacts(check.depends_on_label, check.depends_on_features, sentences)

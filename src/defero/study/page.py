@@ -128,7 +128,6 @@ def _score_page(evaluation: "Evaluation", *, command: str) -> str:
         "Model": evaluation.model,
         "Table": f"{evaluation.table}, {evaluation.rows:,} rows with scores, {evaluation.seen_by_fit:,} of them left "
         "out as the team was fitted on them",
-        "Learner": evaluation.team.facts.choice or "",
         "Made": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         "Versions": ", ".join(f"{name} {version}" for name, version in library_versions().items()),
         "Command": command,

@@ -441,7 +441,9 @@ class Study(Preformatted):
         shown += [f"  ... and {more} more columns; to_dict (--json) has all."] if more > 0 else []
         if team.scored_only:
             sizes = f"{len(self.parts[0]):,} items to learn from, {len(self.parts[3]):,} for the test."
-            return [sizes, *shown, f"Expected scores by {team.facts.choice}."]
+            held_out = None if team.score_facts is None else team.score_facts.held_out
+            known = [] if held_out is None else [f"Mean held-out score of those chosen: {held_out:.4f}."]
+            return [sizes, *shown, *known]
         classes = join_names(f"{name} ({count})" for name, count in class_counts(cases.table).items())
         return [
             sizes_sentence(cases, self.parts, calibrates_itself=choices.calibrates_itself),
@@ -462,7 +464,7 @@ class Study(Preformatted):
                 "model": self.name,
                 "rows": {name: rows[name] for name in ("train", "test")},
                 "features": features,
-                "learner": facts.choice,
+                "held_out": None if team.score_facts is None else team.score_facts.held_out,
                 "notes": list(self.notes),
                 "test": self.evaluate().record_dict(),
             }

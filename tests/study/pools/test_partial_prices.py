@@ -81,3 +81,12 @@ def test_one_note_counts_the_items_that_miss_the_floor(study):
     (note,) = [note for note in routing.notes if "0.999" in note]
     assert "50 of 50 items" in note
     assert not [note for note in study.route(new, terms=Terms(floor=0.1)).notes if "0.1" in note]
+
+
+def test_somebody_must_be_left_to_be_asked(study):
+    new = table(n=5, seed=1)
+    assert "large" not in set(study.route(new, terms=Terms(absent=["large"])).to_frame()["route"])
+    with pytest.raises(InputError, match="did you mean 'large'"):
+        study.route(new, terms=Terms(absent=["larg"]))
+    with pytest.raises(InputError, match="nobody of the team is left"):
+        study.evaluate(new, terms=Terms(absent=NAMES))
