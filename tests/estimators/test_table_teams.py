@@ -137,3 +137,17 @@ def test_fees_change_nothing_that_is_learned():
     with pytest.raises(InputError, match="no expert zoe") as caught:
         DeferralClassifier().fit(frame, labels, experts=answers, fees={"zoe": 0.1})
     assert caught.value.argument == "fees"
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+@pytest.mark.parametrize("estimator", [DeferralClassifier(random_state=0), TwoStageDeferral()], ids=["table", "two"])
+def test_the_scale_of_sample_weight_does_not_matter(estimator, scale):
+    cases = wedge(400, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, 400) * (np.arange(400) % 7 > 0)
+    one, other = (
+        clone(estimator).fit(cases.features, cases.labels, experts=cases.answers, sample_weight=c * weight)
+        for c in (1.0, scale)
+    )
+    np.testing.assert_array_equal(one.predict_proba(cases.features), other.predict_proba(cases.features))
+    np.testing.assert_array_equal(one.predict_expert_proba(cases.features), other.predict_expert_proba(cases.features))
+    assert one.team_.law.difficulty == other.team_.law.difficulty

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
-from defero.core.law import at
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores, logit
 from defero.decide.rules import Grounds, MostLikelyRight, NeverAsk, best_expert, compare
