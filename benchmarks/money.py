@@ -83,7 +83,7 @@ def one_split(name: str, seed: int) -> dict[str, Any]:
 
 def _interval(differences: Any) -> list[float]:
     one = mean_cost(differences)
-    return [round(value, 3) for value in (one.mean, one.low, one.high)]
+    return [round(value, 3) for value in (one.per_case, one.low, one.high)]
 
 
 def verdicts(splits: list[dict[str, Any]]) -> dict[str, Any]:

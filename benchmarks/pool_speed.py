@@ -82,7 +82,7 @@ def plain_files(source: Path, target: Path, weights: Floats) -> None:
 
 def in_memory(features: Floats, learned: Floats, prices: dict[str, float]) -> dict[str, float]:
     """Return CPU seconds of the decisions and of the bare product."""
-    team = ExpertPool("ridge").fit(learned, scores(learned), prices=prices).team_
+    team = ExpertPool().fit(learned, scores(learned), prices=prices).team_
     weights = np.random.default_rng(1).normal(size=(N_FEATURES, N_MEMBERS)).astype(np.float32)
     ways = {"product_cpu_s": lambda: features @ weights, "route_cpu_s": lambda: team.route(features, trade_off=WORTH)}
     return best(ways, repeats=REPEATS["memory"])
@@ -91,7 +91,7 @@ def in_memory(features: Floats, learned: Floats, prices: dict[str, float]) -> di
 def between_files(features: Floats, learned: Floats, prices: dict[str, float], folder: Path) -> dict[str, float]:
     """Return CPU seconds of `route` from Parquet to Parquet, and of the plain way."""
     table = pd.concat([pd.DataFrame(learned, columns=COLUMNS), scores(learned)], axis=1)
-    study = PoolStudy.fit(table, expert_names=NAMES, fees=prices, error_cost=WORTH, model="ridge")
+    study = PoolStudy.fit(table, expert_names=NAMES, fees=prices, error_cost=WORTH)
     weights = np.random.default_rng(1).normal(size=(N_FEATURES, N_MEMBERS)).astype(np.float32)
     source = folder / "prompts.parquet"
     schema = pa.schema([(name, pa.float32()) for name in COLUMNS])

@@ -123,7 +123,7 @@ class PromptRouter:
             for what in ("score", "price")
         )
         # "auto" compares without prices: where one member is best at everything, it sees no use in the words.
-        pool = ExpertPool("ridge").fit(list(scores.index), scores, prices=prices)
+        pool = ExpertPool().fit(list(scores.index), scores, prices=prices)
         pool.save(self.folder / "pool")
         self.team = Team.load(self.folder / "pool")
 

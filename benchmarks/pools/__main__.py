@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.pools.cascades import run_cascades
 from benchmarks.pools.cold_start import run_cold_start
 from benchmarks.pools.page import page
+from benchmarks.pools.router_dc import SEEDS, run_router_dc
 from benchmarks.pools.sets import SETS, load
 from benchmarks.pools.systems import SYSTEMS
 from benchmarks.pools.trial import run_trial
@@ -22,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pools", description=__doc__)
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--studies", default="choice,cold start,cascade", help="studies, separated by commas")
+    parser.add_argument("--studies", default="choice,cold start,cascade,router dc", help="studies, separated by commas")
     parser.add_argument("--page-only", action="store_true", help="write the page from the kept trials")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
@@ -81,7 +82,14 @@ def _cascade(path: Path, splits: int) -> None:
     _each(path, splits, "cascade", SETS[:1], run_cascades)
 
 
-STUDIES = {"choice": _choice, "cold start": _cold_start, "cascade": _cascade}
+def _router_dc(path: Path, splits: int) -> None:
+    done = {key[3] for key in _done(path, "router dc")}
+    for seed in range(min(splits, SEEDS)):
+        if seed not in done:
+            _append(path, run_router_dc(load(SETS[1]), seed))
+
+
+STUDIES = {"choice": _choice, "cold start": _cold_start, "cascade": _cascade, "router dc": _router_dc}
 
 if __name__ == "__main__":
     raise SystemExit(main())

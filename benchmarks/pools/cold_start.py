@@ -16,12 +16,12 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
     table, scores, rng = data.table, data.scores, np.random.default_rng(seed)
     names = list(data.expert_names)
     # Ridge: with it the whole study takes minutes; the mix of members does not depend on the learner.
-    full = ExpertPool("ridge", text="question").fit(table.iloc[train], scores[train], expert_names=names)
+    full = ExpertPool(text="question").fit(table.iloc[train], scores[train], expert_names=names)
     everybody = full.scores(table.iloc[test]), full.route(table.iloc[test]).score
     lines = []
     for j, name in enumerate(names):
         others = [k for k in range(len(names)) if k != j]
-        pool = ExpertPool("ridge", text="question").fit(
+        pool = ExpertPool(text="question").fit(
             table.iloc[train], scores[train][:, others], expert_names=[names[k] for k in others]
         )
         some = rng.permutation(train)

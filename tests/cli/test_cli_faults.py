@@ -102,7 +102,7 @@ def test_too_little_memory_is_told(folder, monkeypatch, error):
 def test_a_read_only_folder_is_noticed_before_any_work(folder, monkeypatch, command):
     """Not by its permissions: whoever runs the tests may be allowed everything."""
     monkeypatch.setattr(os, "access", lambda path, mode, **_: not mode & os.W_OK)
-    monkeypatch.setattr("defero.study.team_cases.TeamCases.__init__", lambda *_, **__: pytest.fail("a table was read"))
+    monkeypatch.setattr("defero.study.reading.TeamCases.__init__", lambda *_, **__: pytest.fail("a table was read"))
     arguments = [*FIT, "--out", "new"] if command == "fit" else ["--out", "new.html"]
     outcome = run(command, *([] if command == "fit" else ["model"]), "cases.csv", *arguments)
     assert outcome.code == 2

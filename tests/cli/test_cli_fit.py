@@ -244,7 +244,7 @@ def test_a_doctor_nobody_named_is_noted(folder):
 def test_the_net_and_the_loss_are_those_of_the_estimator(folder, monkeypatch):
     from defero.estimators import deferral
     from defero.judge.weights import By
-    from defero.study.fitting.choices import NETS, WEIGHTS
+    from defero.study.fit import NETS, WEIGHTS
 
     assert get_args(By) == WEIGHTS
     for net in NETS:

@@ -10,7 +10,7 @@ from clinic import run
 
 from defero import read_cases
 from defero.core import ExpertTable
-from defero.study.fitting import fit_team
+from defero.study import fit as fit_team
 
 FIT = ["--answers", "log.csv", "--label", "truth", "--net", "linear", "--out", "model"]
 SAID = "In all answers of the table of fit: ann_00 and ann_01 err together: count them as one person."

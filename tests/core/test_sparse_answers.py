@@ -115,8 +115,8 @@ def test_what_is_wrong_with_a_sparse_matrix_is_said(matrix, message):
 
 
 def test_long_answers_stay_sparse_with_names():
-    words = np.array(["b", "a", "b"], dtype=object)
-    long = latest_answers(np.array([1, 0, 0]), ["bo", "al", "bo"], words, rows=np.arange(3), n_items=2)
+    said = {"item": [1, 0, 0], "who": ["bo", "al", "bo"], "answer": ["b", "a", "b"], "row": [0, 1, 2]}
+    long = latest_answers(pd.DataFrame(said), n_items=2)
     table = ExpertTable(["a", "b"], long)
     assert table.expert_names == names_in(long) == ("al", "bo")
     assert names_in(table.answers) == ("al", "bo")

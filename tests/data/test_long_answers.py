@@ -267,9 +267,8 @@ def test_the_order_of_items_is_the_order_of_rows(order):
 
 def test_nothing_dense_is_made():
     n = 50_000
-    found = latest_answers(
-        np.arange(n), [f"w{i}" for i in range(n)], np.full(n, "x", dtype=object), rows=np.arange(n), n_items=n
-    )
+    given = pd.DataFrame({"item": np.arange(n), "who": [f"w{i}" for i in range(n)], "answer": "x", "row": np.arange(n)})
+    found = latest_answers(given, n_items=n)
     assert isinstance(found, AnswerLog)
     assert len(found.among(["x"]).codes) == n  # (n, J) would be 2.5e9 cells
 

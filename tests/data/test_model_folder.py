@@ -314,3 +314,9 @@ def test_an_empty_array_cannot_claim_an_endless_axis(tmp_path):
     seal(tmp_path / "model", files={WEIGHTS: hashlib.sha256(content).hexdigest()})
     with pytest.raises(ModelFolderError, match="more than its bytes can hold"):
         read_folder(tmp_path / "model")
+
+
+def test_half_a_surrogate_pair_in_a_name_cannot_be_saved_and_is_said(tmp_path):
+    with pytest.raises(ModelFolderError, match=r"half a surrogate pair, which is no character \(.*ud800"):
+        write_folder(tmp_path / "model", Packed({"classes": ["a", "\ud800"]}, {}, {}))
+    assert not list(tmp_path.iterdir())

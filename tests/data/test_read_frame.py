@@ -325,3 +325,34 @@ def test_commas_separate_where_header_and_rows_say_so(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"x;unit,y,z\n1,2,3\n")
     assert list(read_frame(path)) == ["x;unit", "y", "z"]
+
+
+@pytest.mark.parametrize("again", [{"answers": True}, {}])
+@pytest.mark.parametrize("column", ["truth", "ann"])
+def test_two_columns_of_one_name_in_a_frame_are_an_error(column, again):
+    frame = pd.DataFrame({"size": [1, 2], "truth": ["a", "b"], "ann": ["a", "a"], "item": [1, 2], "worker": ["x", "x"]})
+    twice = pd.concat([frame, frame[[column]]], axis=1)
+    options = {"answers": twice} if again else {"expert_names": ["ann"]}
+    with pytest.raises(TableError, match=f"two columns are called '{column}'; rename one of them"):
+        read_cases(frame if again else twice, label="truth", **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "row"),
+    [("cases.jsonl", '{"size": 1\n', 1), ("cases.jsonl", "\n5\n", 2), ("cases.csv", "size\n1,2\n", 2)],
+)
+def test_a_table_of_unreadable_rows_alone_is_not_said_to_be_empty(tmp_path, name, content, row):
+    path, cells = text_file(tmp_path, content, name=name), []
+    assert list(read_chunks(path, on_bad=cells.append)) == []
+    assert [cell.row for cell in cells] == [row]
+    with pytest.raises(TableError, match=f"row {row} "):
+        read_frame(path)
+
+
+def test_what_is_wrong_with_the_first_data_row_is_said_with_its_number(tmp_path):
+    long = "a" * 200_000
+    assert read_frame(text_file(tmp_path, f"size,note\n1,{long}\n"))["note"].tolist() == [long]
+    with pytest.raises(TableError, match=r"row 2 opens a quotation mark that is never closed"):
+        read_frame(text_file(tmp_path, 'size,note\n"1,2\n' + "3,4\n" * 50_000))
+    with pytest.raises(TableError, match=r"row 1 cannot be read"):
+        read_frame(text_file(tmp_path, 'size,"note\n1,2\n' + "3,4\n" * 50_000))

@@ -123,3 +123,10 @@ def test_where_it_cannot_be_written_is_said(tmp_path):
     ):
         write(tmp_path / "d.parquet", {"id": [1, 2]}, {"id": ["p3"]})
     assert [path.name for path in tmp_path.iterdir()] == ["f.csv"]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet"])
+def test_half_a_surrogate_pair_cannot_be_written_and_is_said(tmp_path, name):
+    with pytest.raises(TableError, match=r"out\.\w+: .*\\ud800"), write_decisions(tmp_path / name) as table:
+        table.write({"case": np.array(["a", "\ud800"], dtype=object)})
+    assert not list(tmp_path.iterdir())

@@ -40,16 +40,15 @@ def test_rows_columns_and_experts_may_stand_in_any_order(build):
     frame, labels, answers = cases()
     frame = frame if build().text else frame.drop(columns="note")
     new, rng = frame.iloc[:50], np.random.default_rng(3)
-    weight, group, fees = rng.integers(1, 3, N).astype(float), np.arange(N) // 3, {"ann": 0.1}
+    weight, group = rng.integers(1, 3, N).astype(float), np.arange(N) // 3
     rows, columns, experts = rng.permutation(N), list(frame.columns[::-1]), ["bob", "cem", "ann"]
-    team = build().fit(frame, labels, answers, sample_weight=weight, groups=group, fees=fees)
+    team = build().fit(frame, labels, answers, sample_weight=weight, groups=group)
     other = build().fit(
         frame.iloc[rows][columns],
         labels[rows],
         answers.iloc[rows][experts],
         sample_weight=weight[rows],
         groups=group[rows],
-        fees=fees,
     )
     place = [other.team_.expert_names.index(name) for name in NAMES]
     assert list(other.feature_names_in_) == columns
@@ -108,15 +107,13 @@ def test_a_pool_does_not_depend_on_any_order():
     scores = (answers == labels[:, None]).astype(float).mask(answers.isna())
     prices = {"cem": 1.0, "ann": 2.0, "bob": np.linspace(0, 1, N)}
     rows = np.random.default_rng(2).permutation(N)
-    pool = ExpertPool(text="note").fit(frame, scores, prices=prices, trade_off=10)
+    pool = ExpertPool(text="note").fit(frame, scores, prices=prices)
     other = ExpertPool(text="note").fit(
         frame.iloc[rows][list(frame.columns[::-1])],
         scores.iloc[rows][["bob", "ann", "cem"]],
         prices={**prices, "bob": prices["bob"][rows]},
-        trade_off=10,
     )
     place = [other.team_.expert_names.index(name) for name in NAMES]
-    assert pool.learner_ == other.learner_
     assert np.allclose(pool.scores(frame), other.scores(frame)[:, place], atol=1e-9)
     routes = (each.route(frame, trade_off=10.0).name.tolist() for each in (pool, other))
     assert next(routes) == next(routes)

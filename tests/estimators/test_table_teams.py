@@ -6,9 +6,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from defero import DeferralClassifier, InputError, Team
+from defero import DeferralClassifier, InputError, Team, TwoStageDeferral
 from defero.core.order import row_order
+from defero.datasets import wedge
 
 
 def clinic(n=400, *, n_experts=3, share=1.0, seed=0):
@@ -127,16 +129,6 @@ def test_rows_of_a_group_are_held_out_together_and_the_choice_is_said():
     assert (fold == fold[:, :1]).all()
     assert len(np.unique(fold)) == 5
     assert team.facts.choice.startswith("Model of the classes: ")
-
-
-def test_fees_change_nothing_that_is_learned():
-    frame, labels, answers = clinic(120)
-    plain = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers)
-    team = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers, fees=[0.3] * answers.shape[1])
-    np.testing.assert_array_equal(team.predict_expert_proba(frame), plain.predict_expert_proba(frame))
-    with pytest.raises(InputError, match="no expert zoe") as caught:
-        DeferralClassifier().fit(frame, labels, experts=answers, fees={"zoe": 0.1})
-    assert caught.value.argument == "fees"
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3])

@@ -9,12 +9,13 @@ from defero.data.tables.formats import TABLE_FORMATS
 from defero.datasets.catalog import DATASETS
 from defero.decide.panels import TARGETS
 from defero.decide.votes import VOTES
+from defero.judge import METRICS
 from defero.losses import LOSSES
 
 
 @pytest.fixture(autouse=True)
 def registries(monkeypatch):
-    for registry in (LOSSES, VOTES, TARGETS, TABLE_FORMATS, EXPORTS, DATASETS):
+    for registry in (LOSSES, VOTES, TARGETS, METRICS, TABLE_FORMATS, EXPORTS, DATASETS):
         monkeypatch.setattr(registry, "_values", dict(registry._values))
         monkeypatch.setattr(registry, "_lazy", dict(registry._lazy))
         monkeypatch.setattr(registry, "_asked_others", False)

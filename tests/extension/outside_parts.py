@@ -1,4 +1,4 @@
-"""A loss, a vote and a target as another package would write them: one file each, public names alone."""
+"""A loss, a vote, a target and a metric as another package would write them: one file each, public names alone."""
 
 import numpy as np
 import torch
@@ -7,6 +7,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from defero import Answer
 from defero.decide.panels import Target, conformal_quantile
 from defero.decide.votes import Ballot, Vote
+from defero.judge import Figure, Metric, brier_score
 from defero.losses import Loss
 
 
@@ -56,3 +57,11 @@ TWO_OR_ALL = Target(
     promise="with probability at least {level:g} two right {expert}s, or the only one, are in the set",
     broken="hold two right experts less often",
 )
+
+
+def brier(confidence, right, rng, draws):
+    """Return the mean squared residual."""
+    return Figure(brier_score(confidence, right))
+
+
+BRIER = Metric(brier, "Brier score", ("mean squared difference of P(right) and what came of it",))

@@ -64,7 +64,7 @@ def save_models(folder):
     team.save(folder / "table")
     TwoStageDeferral().fit(features[["age"]].to_numpy(), labels, experts=answers).save(folder / "two-stage")
     scored = cases[[KEY, "age", "site"]].assign(**{one: (cases[one] == labels).astype(float) for one in EXPERTS})
-    PoolStudy.fit(scored, expert_names=EXPERTS, model="ridge", key=KEY).save(folder / "pool")
+    PoolStudy.fit(scored, expert_names=EXPERTS, key=KEY).save(folder / "pool")
 
 
 def bytes_changed(content, rng):

@@ -84,7 +84,7 @@ def saved(tmp_path_factory):
     TwoStageDeferral().fit(x[:, None], y, experts=experts).save(folder / "two-stage")
     scored = frame.assign(a=experts[:, 0] == y, b=experts[:, 1] == y).astype({"a": float, "b": float})
     terms = {"fees": {"a": 0.1, "b": 1.0}, "error_cost": 3.0}
-    PoolStudy.fit(scored, expert_names=["a", "b"], model="ridge", **terms).save(folder / "pool")
+    PoolStudy.fit(scored, expert_names=["a", "b"], **terms).save(folder / "pool")
     return folder
 
 
@@ -150,7 +150,7 @@ def test_the_place_and_the_value_are_told(saved, path, value, fact):
         (("facts", "fees"), True, "facts.fees must be an object"),
         (("facts", "fees", "a"), [], "facts.fees.a must be a text or a number"),
         (("facts", "error_cost"), "nan", "facts.error_cost must be a number"),
-        (("facts", "held_out", "ridge"), None, "facts.held_out.ridge must be a number"),
+        (("facts", "held_out"), [1.0], "facts.held_out must be a number"),
         (("facts", "key"), 3, "facts.key must be a text"),
         (("chosen_map",), [1.0], "chosen_map"),
         (("n_scores",), [1], "n_scores must be the type and the shape of its array"),

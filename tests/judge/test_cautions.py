@@ -28,15 +28,16 @@ from defero.judge.record.cautions import (
     thin_evidence,
     unseen_classes,
 )
+from defero.judge.record.figures import Figure
 from defero.judge.record.members import MemberRecord, PromiseRecord, TeamPromises
-from defero.study.judging.evaluation import chosen_cases
+from defero.study.evaluate import chosen_cases
 
 GAIN = Comparison(100, 0.9, 0.8, 0.1, 0.02, 0.18, 0.95, 0.01, 15, 5)
 
 
 def expert(name, *, asked=(0, 0), promised=math.nan, alone=(80, 100), answers=None, n_members=2):
     promise = PromiseRecord(promised, Share(*asked), n_members)
-    return MemberRecord(name, Share(*alone), promise, GAIN, answers, 0.1, 0.1, 0.0, 0.2)
+    return MemberRecord(name, Share(*alone), promise, GAIN, answers, {"smooth_error": Figure(0.1, 0.0, 0.2)})
 
 
 def judged(experts, of_model=None, *, total=None):
@@ -268,7 +269,7 @@ def test_the_reason_of_large_panels_is_one_that_holds():
 
 
 def off(name, error, low):
-    return replace(expert(name), smooth_error=error, smooth_error_low=low)
+    return replace(expert(name), figures={"smooth_error": Figure(error, low, 0.2)})
 
 
 def test_chances_that_are_off_are_counted():

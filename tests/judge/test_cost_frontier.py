@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from defero import Team
 from defero.decide.terms import Terms
+from defero.judge.accuracy import DeferralCurve, trial_curve
 from defero.judge.record.cautions import cheaper_way
 from defero.judge.record.team import team_record
-from defero.judge.record.ways import CostFrontier, cost_frontier
 from defero.team import record_of, try_out
 
 
@@ -25,7 +25,7 @@ def trial_of(seed, *, n=15):
 @given(st.integers(0, 2**32 - 1))
 def test_each_point_is_the_cost_of_so_many_questions(seed):
     trial, matrix = trial_of(seed)
-    frontier, decision = cost_frontier(trial), trial.decision
+    curve, decision = trial_curve(trial), trial.decision
     gain = decision.best_value - decision.model_value
     queue = sorted(np.flatnonzero(decision.best_expert >= 0).tolist(), key=lambda i: (-gain[i], i))
     for count in range(len(queue) + 1):
@@ -35,16 +35,17 @@ def test_each_point_is_the_cost_of_so_many_questions(seed):
             asked = i in queue[:count]
             label = trial.answer_idx[i, expert] if asked else trial.model_idx[i]
             total += matrix[truth, label] + (trial.question_fees[i, expert] if asked else 0.0)
-        assert frontier.total[count] == pytest.approx(total / 15)
-        assert frontier.rate[count] == count / 15
+        assert curve.cost[count] == pytest.approx(total / 15)
+        assert curve.rate[count] == count / 15
     deferred = int(decision.deferred.sum())
     one = next(way for way in trial.ways if way.name == "one")
-    assert frontier.total[deferred] == pytest.approx(one.cost.mean())  # the team itself is on the curve
+    assert curve.cost[deferred] == pytest.approx(one.cost.mean())  # the team itself is on the curve
 
 
 def test_shares_that_cannot_be_reached_have_no_cost():
-    frontier = CostFrontier(np.array([0.0, 0.25, 0.5]), np.array([4.0, 2.0, 3.0]))
-    values = {row["asked"]: row["total"] for row in frontier.to_dict()}
+    same = np.zeros(3)
+    curve = DeferralCurve(np.array([0.0, 0.25, 0.5]), same, same, same, np.array([4.0, 2.0, 3.0]))
+    values = {row["asked"]: row["total"] for row in curve.costs()}
     assert (values[0.0], values[0.5], values[0.6], values[1.0]) == (4.0, 3.0, None, None)
 
 

@@ -18,11 +18,11 @@ def test_it_equals_the_obvious_loop(n_items, n_experts, seed):
         assert found.count[j] == len(asked)
         if asked:
             assert found.promised[j] == pytest.approx(np.mean([proba[i, j] for i in asked]))
-            assert found.realised[j] == pytest.approx(np.mean([correct[i, j] for i in asked]))
+            assert found.accuracy[j] == pytest.approx(np.mean([correct[i, j] for i in asked]))
             ends = wilson_interval(sum(correct[i, j] for i in asked), len(asked), level=0.8)
             assert (found.low[j], found.high[j]) == ends
         else:
-            assert np.isnan([found.promised[j], found.realised[j], found.low[j], found.high[j]]).all()
+            assert np.isnan([found.promised[j], found.accuracy[j], found.low[j], found.high[j]]).all()
 
 
 def test_a_decision_will_do_and_only_cells_of_who_was_asked_are_read():
@@ -32,7 +32,7 @@ def test_a_decision_will_do_and_only_cells_of_who_was_asked_are_read():
     found = decision_calibration(decision, proba, [[1.0, np.nan], [np.nan, 5.0], [-1.0, 0.0]])
     assert found.count.tolist() == [1, 1]
     assert found.promised.tolist() == [0.9, 0.6]
-    assert found.realised.tolist() == [1.0, 0.0]
+    assert found.accuracy.tolist() == [1.0, 0.0]
 
 
 def test_permuting_experts_permutes_the_answer():
@@ -66,7 +66,7 @@ def test_intervals_hold_the_true_share_as_often_as_they_say(interval, least, mos
     for count, runs in zip(*np.unique(right, return_counts=True), strict=True):
         correct = np.arange(200)[:, None] < count
         found = decision_calibration(np.zeros(200, int), np.full((200, 1), 0.8), correct, interval=interval)
-        assert found.realised[0] == count / 200
+        assert found.accuracy[0] == count / 200
         held += runs * (found.low[0] <= 0.8 <= found.high[0])
     assert least <= held / 2000 <= most
 

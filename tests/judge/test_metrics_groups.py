@@ -19,7 +19,7 @@ def test_groups_equal_the_obvious_loop(n_items, n_experts, seed):
     for g, group in enumerate(found.groups):
         inside = observed & (groups == group)[:, None]
         for j in range(n_experts):
-            check(found.count[g, j], found.promised[g, j], found.realised[g, j], (found.low[g, j], found.high[g, j]),
+            check(found.count[g, j], found.promised[g, j], found.accuracy[g, j], (found.low[g, j], found.high[g, j]),
                   confidence[inside[:, j], j], correct[inside[:, j], j])  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def test_one_forecaster_and_numbered_groups():
     assert found.groups.tolist() == [-1, 5]
     assert found.count.tolist() == [[1], [2]]
     assert found.promised.ravel() == pytest.approx([0.2, 0.8])
-    assert found.realised.tolist() == [[0.0], [0.5]]
+    assert found.accuracy.tolist() == [[0.0], [0.5]]
     with pytest.raises(ValueError, match="read-only"):
         found.promised[0] = 0.0
 
@@ -48,7 +48,7 @@ def test_an_expert_who_is_honest_overall_is_not_so_given_the_true_class():
     correct = (label_idx == 0)[:, None]
     predicted = np.arange(1000) // 2 % 2
     honest = calibration_by_group(np.full((1000, 1), 0.5), correct, predicted)
-    np.testing.assert_array_equal(honest.realised, [[0.5], [0.5]])
+    np.testing.assert_array_equal(honest.accuracy, [[0.5], [0.5]])
     skill = skill_by_class(correct, label_idx, 2)
     np.testing.assert_array_equal(skill.accuracy, [[1.0, 0.0]])
 

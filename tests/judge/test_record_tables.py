@@ -50,12 +50,12 @@ def test_a_member_is_one_member_in_every_table(record):
         assert printed[one.name]["promised there"].value == row["promised"].value == one.promise.promised
         assert printed[one.name]["right there"].value == row["kept"].value == one.promise.kept.value
         assert ends(row["kept"])[1:] == one.promise.interval
-        error = (one.smooth_error, one.smooth_error_low, one.smooth_error_high)
+        error = (one.figures["smooth_error"].value, one.figures["smooth_error"].low, one.figures["smooth_error"].high)
         assert ends(printed[one.name]["smooth error"]) == ends(calibration[one.name]["error"]) == error
         assert calibration[one.name]["training answers"].value == one.training_answers
     assert load["the team"]["cases"].value == record.team.total
-    assert ends(gain["the model alone"]["team minus them, in points"])[0] == record.gain.difference
-    assert calibration["the model"]["error"].value == record.model_calibration.smooth_error
+    assert ends(gain["the model alone"]["team minus them, in points"])[0] == record.team_minus_model.difference
+    assert calibration["the model"]["error"].value == record.model_member.figures["smooth_error"].value
 
 
 def test_the_best_come_first_and_the_most_asked(record):
@@ -81,7 +81,7 @@ def test_skill_recall_and_the_models_classes(record):
         assert row["difference in points"].value == one.team.value - one.model.value
     groups = record.by_predicted_class
     for g, k in enumerate(groups.groups):
-        kept = groups.realised[g, 0], groups.low[g, 0], groups.high[g, 0]
+        kept = groups.accuracy[g, 0], groups.low[g, 0], groups.high[g, 0]
         assert ends(predicted[str(record.classes[k])]["kept"]) == kept
 
 

@@ -102,18 +102,6 @@ def test_the_matrix_is_beyond_hard_items_and_says_what_the_pairs_say():
     assert np.isnan(np.diag(found.correlation)).all()
 
 
-def test_the_same_wrong_answers_are_evidence():
-    """Experts who err together by different wrong answers are less alike than their twins by the same."""
-    answers, labels, _ = pool(4, n=60, n_classes=10, accuracy=(0.7, 0.8))
-    twin, fellow = answers.copy(), answers.copy()
-    twin[:, 1] = answers[:, 0]
-    wrong = answers[:, 0] != labels
-    fellow[:, 1] = np.where(wrong, (2 * labels - answers[:, 0]) % 10, labels)
-    fellow[:, 1] = np.where(fellow[:, 1] == answers[:, 0], np.where(wrong, (labels + 1) % 10, labels), fellow[:, 1])
-    p_twin, p_fellow = (shared_errors(one, labels).pairs[0].p_value for one in (twin, fellow))
-    assert p_twin < p_fellow / 100
-
-
 @given(st.integers(0, 10**6))
 def test_the_order_of_experts_items_and_classes_is_nothing(seed):
     rng = np.random.default_rng(seed)

@@ -4,23 +4,17 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pools_of_experts import pool
 from scipy.optimize import minimize
-from scipy.stats import binom, combine_pvalues
 
 from defero.judge.shared_chance import (
     MOST,
     SPREAD,
     SharedResiduals,
-    both_unlikely,
-    chance_of_same,
     chance_together,
     common_correlation,
     explained_chance,
 )
-from defero.judge.shared_errors import Wrongs
 
 EVERYBODY = np.ones((6, 6), dtype=bool)
 
@@ -201,34 +195,3 @@ def test_the_more_the_pool_explains_the_less_is_left():
     bounds = [chance_together(chance, chance, wrong, common=common) for common in (0.0, 0.1, 0.2, 0.4)]
     assert bounds == sorted(bounds)
     assert bounds[0] < 1e-6 < bounds[-1]
-
-
-@given(st.integers(0, 30), st.floats(0, 1), st.integers(0, 30))
-def test_same_wrong_answers_are_bounded_from_above_by_the_binomial_law(total, chance, same):
-    same = min(same, total)
-    assert chance_of_same(same, np.full(total, chance)) >= binom.sf(same - 1, total, chance) - 1e-9
-
-
-def test_two_chances_together_are_fishers():
-    for first, second in ((0.5, 0.2), (1e-8, 0.9), (0.03, 0.04)):
-        assert both_unlikely(first, second) == pytest.approx(combine_pvalues([first, second]).pvalue)
-    assert both_unlikely(0.0, 1.0) == 0.0
-
-
-def test_habits_of_the_pool_are_counts_of_wrong_answers():
-    answers = np.array([[1, 1, 2, 0], [0, 2, 2, -1], [1, 1, 0, 2]])
-    wrongs = Wrongs.of(answers, np.array([0, 0, 1]), n_classes=3)
-    assert wrongs.habit[0] == pytest.approx([0, 2 / 5, 3 / 5], abs=1e-6)
-    assert wrongs.habit[1] == pytest.approx([1 / 2, 0, 1 / 2], abs=1e-6)
-    # Class 0: of 3 + 1 pairs of wrong answers 1 + 1 are the same; class 1: of one pair none.
-    overall = 4 / 10
-    assert wrongs.alike == pytest.approx([(4 + overall) / 9, overall / 3, overall])
-
-
-def test_an_experts_own_habits_count():
-    labels = np.zeros(200, dtype=int)
-    rng = np.random.default_rng(0)
-    answers = np.column_stack([np.ones((200, 2), dtype=int), rng.integers(1, 9, size=(200, 8))])
-    wrongs = Wrongs.of(answers, labels, n_classes=9)
-    assert wrongs.chance_alike(0, 1, np.array([0]))[0] > 0.9
-    assert wrongs.chance_alike(2, 3, np.array([0]))[0] < 0.3

@@ -42,9 +42,9 @@ def test_it_is_the_slow_mean_over_recorded_experts(seed, n_experts, n_bins, answ
         for share, values in ((display.agree, agree), (display.expert_right, right)):
             assert share.count[b] == len(values)
             if not values:
-                assert np.isnan(share.value[b])
+                assert np.isnan(share.accuracy[b])
                 continue
-            assert share.value[b] == pytest.approx(np.mean(values))
+            assert share.accuracy[b] == pytest.approx(np.mean(values))
             ends = wilson_interval(sum(values), len(values), level=1 - 0.05 / n_bins)
             assert (share.low[b], share.high[b]) == pytest.approx(ends)
     plt.close(display.figure_)
@@ -62,13 +62,13 @@ def test_lines_and_counts_are_the_shares():
         if line.get_label() in shares:
             share = getattr(display, shares.pop(line.get_label()))
             some = share.count > 0
-            assert np.array_equal(line.get_xydata(), np.column_stack([display.confidence, share.value])[some])
+            assert np.array_equal(line.get_xydata(), np.column_stack([display.confidence, share.accuracy])[some])
     assert shares == {}
     (counts,) = display.ax_.containers
     heights = np.array([bar.get_height() for bar in counts])
     assert np.allclose(heights / heights.max(), display.model_right.count / display.model_right.count.max())
     assert display.model_right.count.sum() == 400
-    total = np.nansum(display.model_right.count * display.model_right.value)
+    total = np.nansum(display.model_right.count * display.model_right.accuracy)
     assert total == pytest.approx(trial.model_correct.sum())
 
 
@@ -77,13 +77,13 @@ def test_names_are_taken_like_numbers():
     named = AgreementDisplay.from_predictions(
         [0.6, 0.9, 0.9], kinds[[0, 1, 1]], [["dog", "dog"], ["dog", "cat"], ["dog", None]], kinds[[1, 1, 1]]
     )
-    assert named.agree.value[[5, 8]].tolist() == [0.0, 0.75]
+    assert named.agree.accuracy[[5, 8]].tolist() == [0.0, 0.75]
     assert named.agree.count[[5, 8]].tolist() == [1, 2]
 
 
 def test_cases_without_any_answer_count_for_the_model_alone():
     display = AgreementDisplay.from_predictions([0.7, 0.7], [0, 0], [[-1], [-1]], [0, 1])
-    assert display.model_right.value[6] == 0.5
+    assert display.model_right.accuracy[6] == 0.5
     assert display.agree.count.sum() == 0
     display.figure_.canvas.draw()
 

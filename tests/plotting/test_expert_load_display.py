@@ -28,7 +28,7 @@ def test_rows_are_the_experts_by_load_with_the_metrics_numbers():
     assert counts == [str(usage.count[j]) for j in order[:-1]] + ["never asked"]
     asked = order[:-1]
     drawn, promised = right.get_lines()
-    assert drawn.get_xydata().tolist() == [[usage.realised[j], row] for row, j in enumerate(asked)]
+    assert drawn.get_xydata().tolist() == [[usage.accuracy[j], row] for row, j in enumerate(asked)]
     assert promised.get_xydata() == pytest.approx(np.array([[usage.promised[j], row] for row, j in enumerate(asked)]))
     ends = np.array(right.collections[0].get_segments())
     assert np.array_equal(ends[:, :, 0], np.column_stack([usage.low[asked], usage.high[asked]]))

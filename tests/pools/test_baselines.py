@@ -22,7 +22,7 @@ def data(n=400, seed=0):
 
 def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     X, scores = data()
-    team = ExpertPool("table").fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
+    team = ExpertPool().fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
     record = judge_pool(team, X, scores, available=np.array([True, True, False]))
     assert record.best_single.name == "large"
     assert record.oracle.quality == pytest.approx(scores[:, :2].max(axis=1).mean())
@@ -38,7 +38,7 @@ def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
 
 def test_all_ways_are_judged_on_the_same_items():
     X, scores = data()
-    team = ExpertPool("table").fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
+    team = ExpertPool().fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
     # Star has no score for the hard items: on all of them the pool would look worse than star alone.
     scores[:200] = 0.0
     scores[:200, 2] = np.nan
@@ -59,7 +59,7 @@ def test_a_newcomer_with_few_scores_is_no_baseline_and_its_rows_are_remembered(t
     table = pd.DataFrame(
         {"x": rng.normal(size=300), "small": rng.integers(0, 2, 300), "large": rng.integers(0, 2, 300)}
     )
-    study = PoolStudy.fit(table, expert_names=["small", "large"], fees={"small": 1, "large": 2}, model="table")
+    study = PoolStudy.fit(table, expert_names=["small", "large"], fees={"small": 1, "large": 2})
     more = pd.DataFrame({"x": rng.normal(size=40), "small": 1, "large": 0, "new": 1})
     study.team.add_member("new", more[["x"]], more["new"], price=0.1)
     study.save(tmp_path / "pool")
@@ -77,7 +77,7 @@ def test_marks_of_a_newcomer_are_corrected_by_the_judge_of_fit(tmp_path):
     X, scores = data(n=8000)
     rng = np.random.default_rng(1)
     marks = np.where(scores == 1, rng.random(scores.shape) < 0.9, rng.random(scores.shape) < 0.3).astype(float)
-    pool = ExpertPool("table", judge=Judge(0.9, 0.7)).fit(X, marks[:, :2])
+    pool = ExpertPool(judge=Judge(0.9, 0.7)).fit(X, marks[:, :2])
     pool.save(tmp_path / "pool")
     team = PoolStudy.load(tmp_path / "pool").team.add_member("star", X[:6000], marks[:6000, 2])
     assert team.train_score[2] == pytest.approx(0.95, abs=0.03)
@@ -102,7 +102,7 @@ def test_the_interval_of_an_evaluation_is_that_of_the_groups_of_fit():
     widths = []
     for groups in ("patient", None):
         roles = {"expert_names": ["a", "b"], "features": ["x"], "groups": groups, "fees": {"a": 0, "b": 1}}
-        study = PoolStudy.fit(table, **roles, model="table")
+        study = PoolStudy.fit(table, **roles)
         _, low, high = study.evaluate(table.assign(x=table["x"] + 1), error_cost=0.01).record.gain
         widths.append(high - low)
     assert widths[0] > 1.5 * widths[1]
@@ -113,5 +113,5 @@ def test_the_interval_of_an_evaluation_is_that_of_the_groups_of_fit():
 )
 def test_why_there_is_no_zero_router(prices, words):
     X, scores = data()
-    team = ExpertPool("table").fit(X, scores, prices=prices, expert_names=NAMES).team_
+    team = ExpertPool().fit(X, scores, prices=prices, expert_names=NAMES).team_
     assert words in judge_pool(team, X, scores).area_in_words()

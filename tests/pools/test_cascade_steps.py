@@ -13,7 +13,7 @@ X = np.zeros((3, 1))
 def pool():
     rng = np.random.default_rng(0)
     scores = (rng.random((300, 2)) < [0.6, 0.9]).astype(float)
-    return ExpertPool("table").fit(rng.normal(size=(300, 1)), scores, prices=[0.1, 1.0], expert_names=["a", "b"])
+    return ExpertPool().fit(rng.normal(size=(300, 1)), scores, prices=[0.1, 1.0], expert_names=["a", "b"])
 
 
 def test_an_answer_that_was_not_judged_is_not_asked_for_again(pool):

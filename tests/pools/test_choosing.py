@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from defero import ExpertPool, InputError
-from defero.estimators.pool.choose_learner import _blend_weights, _held_out_blend
-from defero.estimators.pool.pool_data import PoolData
 from defero.pools.choosing import by_product, by_trade_off
 from defero.pools.curve import member_means
 from defero.study.pools.pool_fees import present_members
@@ -57,20 +55,7 @@ def test_a_newcomer_without_a_number_for_its_price_has_none():
     x = np.random.default_rng(0).normal(size=(60, 2))
     pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0]).team_
     newcomer = pool.add_member("new", price=float("nan"))
-    assert not newcomer.price_known[-1]
-
-
-def test_weights_of_a_blend_minimise_the_squared_error():
-    from scipy.optimize import nnls
-
-    rng = np.random.default_rng(1)
-    scores = rng.random((80, 3))
-    held = {
-        name: scores + rng.normal(size=scores.shape) * spread for name, spread in (("a", 0.2), ("b", 0.4), ("c", 0.9))
-    }
-    flat = [(one - one.mean(axis=1, keepdims=True)).ravel() for one in (*held.values(), scores)]
-    best, _ = nnls(np.column_stack(flat[:-1]), flat[-1])
-    np.testing.assert_allclose(list(_blend_weights(held, scores).values()), best / best.sum(), atol=1e-8)
+    assert not newcomer.prices_learned.known[-1]
 
 
 def test_a_floor_and_limits_of_members_are_not_dropped_silently():
@@ -90,35 +75,3 @@ def test_absent_members_are_members_and_somebody_is_left():
         present_members([first + "x"], team.expert_names)
     with pytest.raises(InputError, match="nobody of the pool is left"):
         present_members([first, second], team.expert_names)
-
-
-def test_auto_compares_learners_at_the_trade_off():
-    """One member is best at everything: only prices speak for the other, and only a regression knows where."""
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, size=(380, 1))
-    right = np.column_stack([np.where(x[:, 0] > 0, 0.75, 0.1), np.full(380, 0.97)])
-    scores, prices = (rng.random(right.shape) < right).astype(float), [0.0, 1.0]
-    assert ExpertPool().fit(x, scores, prices=prices).learner_ == "table"
-    priced = ExpertPool().fit(x, scores, prices=prices, trade_off=2.0)
-    assert priced.learner_ != "table"
-    values = priced.held_out_values_
-    assert values[priced.learner_] > values["table"] + 0.05
-    for wrong in (-1.0, np.inf, np.nan):
-        with pytest.raises(InputError) as error:
-            ExpertPool("table").fit(x, scores, prices=prices, trade_off=wrong)
-        assert error.value.argument == "trade_off"
-    with pytest.raises(InputError, match="needs prices"):
-        ExpertPool("table").fit(x, scores, trade_off=3.0)
-
-
-def test_a_blend_is_valued_on_rows_that_its_weights_were_not_fitted_on():
-    rng = np.random.default_rng(0)
-    x, scores = rng.normal(size=(60, 2)), rng.random((60, 3))
-    fold = np.arange(60) % 3
-    data = PoolData.of(x, scores, fold, None)
-    held = {name: rng.random((60, 3)) for name in "abc"}
-    blend = _held_out_blend(held, data)
-    for f in range(3):
-        other, out = fold != f, fold == f
-        weights = _blend_weights({name: one[other] for name, one in held.items()}, scores[other])
-        np.testing.assert_allclose(blend[out], sum(w * held[name][out] for name, w in weights.items()))

@@ -33,7 +33,7 @@ def with_gaps(frame, seed=1):
 
 
 def test_the_choice_among_all_members_is_judged_where_it_has_a_score():
-    study = PoolStudy.fit(table(), expert_names=NAMES, model="table")
+    study = PoolStudy.fit(table(), expert_names=NAMES)
     new = with_gaps(table(seed=2))
     judged = study.evaluate(new)
     chosen = np.where(new["task"] == "maths", 0, 1)
@@ -54,13 +54,13 @@ def test_the_choice_among_all_members_is_judged_where_it_has_a_score():
 
 
 def test_without_gaps_there_is_nothing_to_tell_apart():
-    study = PoolStudy.fit(table(), expert_names=NAMES, model="table")
+    study = PoolStudy.fit(table(), expert_names=NAMES)
     judged = study.evaluate(table(seed=2))
     assert judged.to_dict()["test"]["pool"]["chosen_among_all"] is None
 
 
 def test_a_log_with_one_score_each_says_what_can_be_judged(tmp_path):
-    study = PoolStudy.fit(table(), expert_names=NAMES, model="table", fees={"small": 1, "large": 2})
+    study = PoolStudy.fit(table(), expert_names=NAMES, fees={"small": 1, "large": 2})
     log = table(n=200, seed=3)
     asked = np.random.default_rng(0).integers(0, 2, len(log))
     log.loc[asked == 0, "large"] = np.nan
@@ -79,7 +79,7 @@ def test_a_log_with_one_score_each_says_what_can_be_judged(tmp_path):
 
 def test_items_that_only_a_member_without_a_price_has_scored_are_left_out_and_counted():
     frame = table()
-    pool = ExpertPool("table").fit(frame[["task"]], frame[NAMES], prices={"small": 1.0, "large": None})
+    pool = ExpertPool().fit(frame[["task"]], frame[NAMES], prices={"small": 1.0, "large": None})
     new = table(n=100, seed=2)
     scores = new[NAMES].to_numpy()
     scores[:30, 0] = np.nan
@@ -98,7 +98,7 @@ def test_items_that_only_a_member_without_a_price_has_scored_are_left_out_and_co
 
 def test_where_quality_has_a_worth_the_headline_speaks_of_money():
     frame = table()
-    study = PoolStudy.fit(frame, expert_names=NAMES, model="table", fees={"small": 1, "large": 20}, error_cost=10.0)
+    study = PoolStudy.fit(frame, expert_names=NAMES, fees={"small": 1, "large": 20}, error_cost=10.0)
     judged = study.evaluate(table(seed=2))
     record = judged.record
     # In points of money: small 10 * 0.5 - 1, large 10 * 0.6 - 20.
@@ -109,7 +109,7 @@ def test_where_quality_has_a_worth_the_headline_speaks_of_money():
         assert "small" in words
     assert judged.to_dict()["test"]["ways"]["best_at_trade_off"]["name"] == "small"
     assert study.evaluate(table(seed=2), error_cost=10.0).record.best_paid.name == "small"
-    plain = PoolStudy.fit(frame, expert_names=NAMES, model="table").evaluate(table(seed=2))
+    plain = PoolStudy.fit(frame, expert_names=NAMES).evaluate(table(seed=2))
     assert plain.record.best_paid is None
     assert "a point of quality" not in plain.summary()
 
@@ -130,5 +130,5 @@ def test_the_page_has_no_interval_of_no_width():
     rng = np.random.default_rng(0)
     items = pd.DataFrame({"task": rng.choice(["law", "maths"], 40)})
     scores = np.column_stack([np.ones(40), rng.integers(0, 2, 40)])
-    team = ExpertPool("table").fit(items, scores).team_
+    team = ExpertPool().fit(items, scores).team_
     assert "1.000 to 1.000)" not in pool_page(judge_pool(team, items, scores), {}, {})

@@ -17,7 +17,7 @@ def pool_of_two():
     right = np.column_stack([np.where(task == "law", 0.9, 0.4), np.full(400, 0.6)])
     scores = (rng.random(right.shape) < right).astype(float)
     table = pd.DataFrame({"task": task})
-    team = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0]).team_
+    team = ExpertPool().fit(table, scores, prices=[1.0, 1.0]).team_
     return judge_pool(team, table, scores), {"task": task.tolist()}
 
 

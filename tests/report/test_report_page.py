@@ -80,7 +80,7 @@ def test_the_first_words_are_the_answer_then_come_the_cautions(team, read):
 
 def test_it_says_what_recorded_answers_can_tell(team, read):
     _, record = team
-    assert f"{record.recorded:.1f} of 3 experts answered" in read.text
+    assert f"{record.recorded_answers_per_item:.1f} of 3 experts answered" in read.text
     assert f"{100 * record.coverage_with_all:.1f} % if every expert could be asked" in read.text
 
 

@@ -10,11 +10,11 @@ from report_trials import NASTY, Reader, provenance, trial_and_record
 from defero import Team
 from defero.decide.terms import Terms
 from defero.judge import compare, shared_errors, team_record
+from defero.judge.accuracy import trial_curve
 from defero.judge.intervals import Share
 from defero.judge.record.cautions import no_better
 from defero.judge.record.figures import FigureTable
 from defero.judge.record.members import PromiseRecord
-from defero.judge.record.ways import cost_frontier
 from defero.report import Evidence, report_page
 from defero.report.page import sentence
 from defero.team import record_of, try_out
@@ -50,22 +50,24 @@ def against(won, lost, same=0):
     ],
 )
 def test_what_the_gain_means(gain, facts):
-    assert all(fact in page(gain=gain).text for fact in facts)
+    assert all(fact in page(team_minus_model=gain).text for fact in facts)
 
 
 def test_nobody_asked():
     text = page(
-        gain=against(0, 0, 40), coverage=1.0, cautions=("No case was deferred: the team is the model alone here.",)
+        team_minus_model=against(0, 0, 40),
+        coverage=1.0,
+        cautions=("No case was deferred: the team is the model alone here.",),
     )
     assert text.text.count("No case was deferred") == 1
 
 
 def test_the_interval_stands_beside_the_difference():
     _, record = trial_and_record()
-    assert sentence(replace(record, gain=against(0, 0))).endswith(": – points.")
+    assert sentence(replace(record, team_minus_model=against(0, 0))).endswith(": – points.")
     varied = against(6, 0, 18)
     ends = f"{100 * varied.low:+.1f} to {100 * varied.high:+.1f}"
-    assert sentence(replace(record, gain=varied)).endswith(f": +25.0 points (95\u00a0% interval {ends}).")
+    assert sentence(replace(record, team_minus_model=varied)).endswith(f": +25.0 points (95\u00a0% interval {ends}).")
 
 
 def test_the_sentence_has_the_records_numbers():
@@ -79,9 +81,9 @@ def test_the_sentence_has_the_records_numbers():
 def test_what_the_head_has_said_is_no_caution_again():
     unsure = against(5, 6, 60)
     repeated = no_better(unsure)
-    shown = page(gain=unsure, cautions=(repeated, "ann gains -0.5 points.", "Class -1 is rare."))
+    shown = page(team_minus_model=unsure, cautions=(repeated, "ann gains -0.5 points.", "Class -1 is rare."))
     assert "Before you rely on this ann gains −0.5 points. Class -1 is rare. This report" in shown.text
-    assert "Before you rely on this" not in page(gain=unsure, cautions=(repeated,)).text
+    assert "Before you rely on this" not in page(team_minus_model=unsure, cautions=(repeated,)).text
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_without_fees_curve_and_table_count_questions_alike():
     trial, record = trial_and_record()
     deferred = int(trial.decision.deferred.sum())
     one = next(way for way in record.ways if way.name == "one")
-    assert cost_frontier(trial).total[deferred] == pytest.approx(one.cost)
+    assert trial_curve(trial).cost[deferred] == pytest.approx(one.cost)
     assert "No fee is set, so each question costs 0.01 of an error" in read(trial, record).text
 
 

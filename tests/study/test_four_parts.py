@@ -16,7 +16,7 @@ from defero.data.cases import CaseFile, Cases
 from defero.data.table_spec import TableSpec
 from defero.data.tables.read import TableSource
 from defero.data.tables.wide import PARTS
-from defero.study.fitting.parts import four_parts
+from defero.study.parts import four_parts
 
 
 def cases_of(n, *, seed=0, **apart):

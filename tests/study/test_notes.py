@@ -10,7 +10,7 @@ from clinic import DOCTORS, lesions
 from defero import read_cases
 from defero.core.errors import Argument
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.study.fitting.notes import notes_on
+from defero.study.notes import notes_on
 
 
 def notes(frame, *, groups=None):

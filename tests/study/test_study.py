@@ -240,7 +240,7 @@ def test_a_page_shows_the_line_that_makes_it_again(clinic, tmp_path, monkeypatch
     folder, fitted = clinic
     monkeypatch.chdir(folder)
     shown = []
-    monkeypatch.setattr("defero.study.team.write_page", lambda judged, out, *, command: shown.append(command))
+    monkeypatch.setattr("defero.study.study.write_page", lambda judged, out, *, command: shown.append(command))
     out, saved = str(tmp_path / "page.html"), Study.load("model")
     for study, table in (
         (fitted, None),
@@ -362,7 +362,7 @@ def test_two_spellings_of_a_name_get_a_note():
 
 
 def test_every_choice_of_fit_is_checked_before_training():
-    from defero.study.fitting.choices import FitChoices
+    from defero.study.fit import FitChoices
 
     choices = set(inspect.signature(FitChoices).parameters)
     assert set(inspect.signature(Study.fit).parameters) - choices == {

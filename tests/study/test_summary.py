@@ -12,7 +12,7 @@ from defero.judge import compare, team_record
 from defero.judge.intervals import Share
 from defero.judge.panels import PanelRecord
 from defero.judge.record.figures import Figure
-from defero.study.judging.summary import panel_lines, record_text
+from defero.study.page import panel_lines, record_text
 
 PANEL = PanelRecord(
     "A promise.", "any-correct", 0.1, 0.9, 1.0, 0.2, 1.0, 1, 1, 1.0, 2.0, *[np.nan] * 2, Share(3, 4), None

@@ -204,7 +204,7 @@ def test_a_judge_counts_what_score_counts(router, cases):
     record = judge(router, cases.features, cases.labels, cases.answers, disjoint=True)
     assert record.team.value == router.score(cases.features, cases.labels, cases.answers)
     assert record.model.value == np.mean(router.predict(cases.features) == cases.labels)
-    assert record.recorded == pytest.approx(cases.observed.sum() / 120)
+    assert record.recorded_answers_per_item == pytest.approx(cases.observed.sum() / 120)
 
 
 def test_rows_that_a_stage_has_used_are_remembered(router, cases):

@@ -10,7 +10,11 @@ from defero.cli.output import echo, emit, show_notes, spelled
 from defero.cli.pool import is_pool
 
 
-@opt.reads(*(name for name in opt.AGAIN if name not in ("answer", "majority_label")), "answers", "images")
+@opt.takes(
+    said=opt.of_table("answer", "majority_label") + opt.of_reading("answers", "images"),
+    joining=opt.of("study/study.py", "Study.add_expert", only=("panels", "all_rows_new")),
+    loading=opt.ENCODER,
+)
 def add_expert(
     model: Annotated[Path, typer.Argument(help="A model folder. It is not changed.")],
     table: Annotated[Path, typer.Argument(help="Cases with labels, some of which the new expert answered.")],
@@ -23,24 +27,11 @@ def add_expert(
             help="Column of their answers. A blank cell means not asked. Default: the column with their name."
         ),
     ] = None,
-    panels: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table of other cases, with labels and the answers of all experts, for new panels. Default: no panels."
-        ),
-    ] = None,
-    all_rows_new: Annotated[
-        bool,
-        typer.Option(
-            "--all-rows-new",
-            help="Confirm that no row of --panels was used before. Needed if the model keeps no fingerprints of rows, "
-            "or those of another key.",
-        ),
-    ] = False,
+    said: dict[str, Any],
+    joining: dict[str, Any],
+    loading: dict[str, Any],
     seed: opt.UnusedSeed = 0,
-    text_encoder: opt.TextEncoder = None,
     as_json: opt.AsJson = False,
-    **said: Any,
 ) -> None:
     """Add an expert to a saved team without training it again.
 
@@ -54,16 +45,17 @@ def add_expert(
     """
     from defero.core.errors import InputError
     from defero.data.model_folder import writable
+    from defero.team.roster import check_name
 
-    study = opt.saved_model(model, text_encoder)
+    study = opt.saved_model(model, **loading)
     if is_pool(study):
         raise InputError(f"{model}: is a pool, made with --scores; this command is for teams with labels.")
-    study.check_name(expert)
+    check_name(study.team, expert)
     replaced = writable(out)
     if out.exists() and out.samefile(model):
         raise InputError(f"{out}: is the model itself, which stays as it is; choose another name.", argument="out")
     cases = study.read(table, newcomer=expert, answer=answer, **said)
-    newcomer = study.add_expert(expert, cases, panels=panels, all_rows_new=all_rows_new)
+    newcomer = study.add_expert(expert, cases, **joining)
     study.save(out)
     notes = [*newcomer.notes, *replaced]
     if as_json:

@@ -32,7 +32,7 @@ def demo(
 
     if seed + seeds - 1 > MOST_SEED:
         most = MOST_SEED - seeds + 1
-        raise InputError(f"must be at most {most} with ", Argument("seeds", seeds), f", got {seed}.", argument="seed")
+        raise InputError(f"must be at most {most} with {Argument('seeds', seeds)}, got {seed}.", argument="seed")
 
     def show_progress(done: int) -> None:
         typer.echo(f"\rrepetition {done} of {seeds} ", nl=done == seeds, err=True)

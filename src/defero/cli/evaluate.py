@@ -1,31 +1,31 @@
 """`defero evaluate`: a saved team on cases it has not seen, alone or beside other teams."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_answering, show_notes, spelled
 from defero.cli.pool import is_pool, judge_pool, refuse
 
 if TYPE_CHECKING:
+    from defero.decide.terms import Terms
     from defero.study import Evaluation
 
 
-@opt.reads(*opt.AGAIN, "answers", "images", "bad_rows", "most_cases", *opt.WORKERS)
+@opt.takes(
+    said=opt.of_table() + opt.of_reading("answers", "images", "bad_rows", "most_cases", "engine", "workers", "address"),
+    terms=opt.of_terms(*opt.LIMITED),
+    trial=opt.of("study/study.py", "Study.evaluate", but=("table", "terms", "said")),
+    loading=opt.ENCODER,
+)
 def evaluate(
     model: opt.Model,
     table: opt.PastCases,
     *,
-    costs: opt.Limited,
-    trial: opt.Judging,
-    against: Annotated[
-        list[Path] | None, typer.Option(help="Another model folder to compare with. Repeat for several.")
-    ] = None,
-    text_encoder: opt.TextEncoder = None,
+    said: dict[str, Any],
+    terms: "Terms",
+    trial: dict[str, Any],
+    loading: dict[str, Any],
     as_json: opt.AsJson = False,
-    **said: Any,
 ) -> None:
     """Judge a saved team on cases with known labels and recorded answers.
 
@@ -41,13 +41,15 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    terms, study = costs.terms(), opt.saved_model(model, text_encoder)
+    study = opt.saved_model(model, **loading)
     if is_pool(study):
         limits = {"capacity": terms.capacity, "at_most_asked": terms.at_most_asked, "budget": terms.budget}
-        refuse({"against": against, **limits, **{name: said[name] for name in opt.WORKERS}})
+        refuse(
+            {"against": trial["against"], **limits, **{name: said[name] for name in ("engine", "workers", "address")}}
+        )
         judge_pool(study, table, terms, trial, said, as_json=as_json)
         return
-    judged = study.evaluate(study.read(table, **said), against=against or [], terms=terms, **trial.words())
+    judged = study.evaluate(study.read(table, **said), terms=terms, **trial)
     if as_json:
         emit(judged.to_dict())
     else:

@@ -1,22 +1,22 @@
-"""The options that several commands have, and how an argument of the library is spelled as an option.
+"""Options of the commands, made from the signatures and docstrings of the Python functions that the commands call.
 
-What is said of a table stands in `TableSpec`, with the words of its option; other options that belong together are a
-class here. `reads` makes a command's options of both.
+A function says once what an argument is called, what its default is, and what it does: `of` reads that from the source,
+because a command's help must not load NumPy. `takes` gives a command the options.
 """
 
+import ast
 import csv
 import inspect
+import re
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, wraps
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
-from defero.data.table_spec import TableSpec
 
 if TYPE_CHECKING:
     from defero.core.errors import Argument
@@ -24,215 +24,235 @@ if TYPE_CHECKING:
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 PastCases = Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")]
-TextEncoder = Annotated[
-    str | None,
-    typer.Option(
-        help="How --text columns are read: tfidf (the default), a model of sentence-transformers or fastembed, such as "
-        "all-MiniLM-L6-v2, or a folder with one. fit does not save it: give it again to the other commands."
-    ),
-]
-Ask = Annotated[
-    str | None,
-    typer.Option(
-        help="How a case is settled: one (one expert, whose answer is final; the default), sequential (one after the "
-        "other, as long as a question is worth its fee) or panel."
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MOST_SEED = 2**32 - 1
 """What NumPy's older generators take, which scikit-learn draws from."""
 UnusedSeed = Annotated[int, typer.Option(help="Has no effect: this command draws nothing at random.")]
-
-_MORE: dict[str, Any] = {
-    "answers": Annotated[
-        Path | None, typer.Option(help="File with one answer per row: columns for the item, the expert and the answer.")
-    ],
-    "images": Annotated[
-        Path | None,
-        typer.Option(help="Folder that the paths of the pictures are relative to. Default: the folder of the table."),
-    ],
-    "bad_rows": Annotated[
-        str | None,
-        typer.Option(
-            help="What to do with rows that cannot be used, such as a text in a column of numbers. stop (the default): "
-            "write nothing and name the bad cells. skip: use the good rows and list the others in a file: "
-            "OUT.bad-rows.csv for route, TABLE.bad-rows.csv for evaluate and report."
-        ),
-    ],
-    "most_cases": Annotated[
-        int | None,
-        typer.Option(
-            help="Largest number of cases to judge. A larger table is judged on a random sample. Default: 200000."
-        ),
-    ],
-    "engine": Annotated[
-        str | None,
-        typer.Option(
-            help="local or ray: share the Parquet files of a folder among several workers. route writes one file of "
-            "decisions for each to the folder --out. evaluate gives the same figures as without this option."
-        ),
-    ],
-    "workers": Annotated[int | None, typer.Option(help="How many files are read at once. Default: 1; ray: all cores.")],
-    "address": Annotated[
-        str | None, typer.Option(help="Address of a Ray cluster. Default: one is started on this machine.")
-    ],
-}
-"""What else is said of a table, beside `TableSpec`."""
-ALL = tuple(one.name for one in fields(TableSpec) if one.metadata)
-AGAIN = tuple(one.name for one in fields(TableSpec) if one.metadata.get("again"))
-WORKERS = ("engine", "workers", "address")
-_TYPES = {"flag": bool, "list": list[str] | None, "file": Path | None}
+PACKAGE = Path(__file__).parents[1]
+_NO_OPTIONS = ("fit", "route", "evaluate", "report", "read", "read_cases", "save", "add_expert")
+_ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : (.*))?$")
 
 
 @dataclass(frozen=True)
-class Costs:
-    """What questions and errors cost."""
+class Word:
+    """An argument of a function.
 
-    fee: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="NAME=MONEY: what a question to an expert costs, in the unit of --error-cost. NAME=@COLUMN: a price "
-            "for each case, from a column of the table. all=MONEY: every expert who is not named. Repeat for several "
-            "experts."
-        ),
-    ] = None
-    fees: Annotated[Path | None, typer.Option(help="File of fees: columns expert and fee. --fee overrides it.")] = None
-    error_cost: Annotated[float | None, typer.Option(help="What an error costs. Default: as in fit, else 1.")] = None
-    cost_matrix: Annotated[
-        Path | None,
-        typer.Option(
-            help="File with the cost of each error, instead of --error-cost. The first column has the true classes; "
-            "each other column is a decision."
-        ),
-    ] = None
+    Attributes
+    ----------
+    name : str
+    annotation : str
+        Its type, as written.
+    default : object
+    kind : str
+        What the docstring says of its type: "columns" are given with commas between.
+    text : str
+        What the docstring says of it.
+    """
 
-    def terms(self) -> "Terms":
-        """Return the terms; fees and limits that cannot be read are refused."""
-        from defero.decide.terms import Terms
+    name: str
+    annotation: str
+    default: Any
+    kind: str = ""
+    text: str = ""
 
-        said = vars(self).copy()
-        fees, capacity = fees_of(said.pop("fee"), said.pop("fees")), capacity_of(said.pop("capacity", None))
-        return Terms(fees=fees, capacity=capacity, absent=said.pop("absent", None) or (), **said)
+    @property
+    def form(self) -> str:
+        """How an entry of a mapping is written; "" for what is none."""
+        return {"fees": "NAME=FEE", "capacity": "NAME=MOST or NAME=FEWEST:MOST"}.get(self.name, "")
 
+    def type(self) -> Any:
+        """Return the type of the option."""
+        note = self.annotation
+        if self.kind.startswith("columns"):
+            return str | None
+        if self.form or "Sequence" in note:
+            return list[Path] | None if "PathLike" in note else list[str] | None
+        if "PathLike" in note or note.startswith(("Table", "Rename")) or (note == "Any" and "path" in self.kind):
+            plain: Any = Path
+        else:
+            plain = {"bool": bool, "int": int, "float": float}.get(note.removesuffix(" | None"), str)
+        return plain | None if self.default is None else plain
 
-@dataclass(frozen=True)
-class Present(Costs):
-    """The same, and who is there."""
+    def help(self, command: str | None) -> str:
+        """Return what the docstring says, with arguments spelled as options."""
+        text = re.sub(
+            r"`([a-z_]+)`", lambda one: one[1] if one[1] in _NO_OPTIONS else _spelled(one[1], command), self.text
+        ).replace("`", "")
+        if self.kind.startswith("columns"):
+            return f"{text} Separate names by commas; put quotes around a name that has a comma."
+        form = f"{self.form}: " if self.form else ""
+        return f"{form}{text}{' Repeat for several.' if self._is_list else ''}"
 
-    absent: Annotated[
-        list[str] | None, typer.Option(help="Name of an expert who cannot be asked. Repeat for several.")
-    ] = None
+    @property
+    def _is_list(self) -> bool:
+        return bool(self.form) or ("Sequence" in self.annotation and not self.kind.startswith("columns"))
 
+    def option(self, command: str) -> Parameter:
+        """Return the option of a command."""
+        bounds: dict[str, Any] = {"min": 0, "max": MOST_SEED} if self.name == "random_state" else {}
+        spelled = typer.Option(_spelled(self.name, command), help=self.help(command), **bounds)
+        default = None if self._is_list or self.default == () else self.default
+        return Parameter(self.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[self.type(), spelled])
 
-@dataclass(frozen=True)
-class Limited(Present):
-    """The same, and limits on the questions."""
-
-    capacity: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="NAME=MOST or NAME=FEWEST:MOST: limits on the questions to an expert in the whole file; the name all "
-            "stands for everybody who is not named. Repeat for several experts."
-        ),
-    ] = None
-    at_most_asked: Annotated[
-        float | None, typer.Option(help="Largest share of the cases that experts may be asked about, such as 0.3.")
-    ] = None
-    budget: Annotated[float | None, typer.Option(help="The most that all questions may cost. Needs --fee.")] = None
-
-
-@dataclass(frozen=True)
-class Judging:
-    """How a team is judged."""
-
-    ask: Ask = None
-    by: Annotated[
-        str | None,
-        typer.Option(
-            help="Up to five columns, separated by commas. Load, accuracy and recall are shown for each of their "
-            "values."
-        ),
-    ] = None
-    all_rows_new: Annotated[
-        bool,
-        typer.Option(
-            "--all-rows-new",
-            help="Confirm that no row of the table was used to fit the model. Needed if the model was fitted with "
-            "--forget-rows or with another key, so that rows cannot be checked.",
-        ),
-    ] = False
-    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap intervals.", min=0, max=MOST_SEED)] = 0
-
-    def words(self) -> dict[str, Any]:
-        """Return the arguments of `Study.evaluate`."""
-        by, all_rows_new = split_names(self.by) or (), self.all_rows_new
-        return {"ask": self.ask or "one", "by": by, "all_rows_new": all_rows_new, "random_state": self.seed}
+    def meant(self, value: Any) -> Any:
+        """Return what the function takes for an option as it was given."""
+        if self.kind.startswith("columns"):
+            names = split_names(value)
+            return self.default if names is None else names
+        return self.default if self._is_list and not value else value
 
 
-def reads(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command options that say how a table is read, and those of its groups, one by one.
-
-    The command gets the former as the words of `read_cases`, in its `**said`, and each group as one value.
+@cache
+def words_of(file: str, path: str) -> dict[str, Word]:
+    """Return the arguments of a function, or the fields of a class, by name; nothing is imported.
 
     Parameters
     ----------
-    *names
-        Fields of `TableSpec`, and others of what is said of a table.
+    file : str
+        Of the package.
+    path : str
+        A function, Class.method, or a class: its fields, or the arguments of its `__init__`.
+
+    Examples
+    --------
+    >>> word = words_of("decide/terms.py", "Terms")["at_most_asked"]
+    >>> word.annotation, word.default, word.text
+    ('float | None', None, 'Largest share of the cases that experts may be asked about, such as 0.3.')
+    """
+    node: Any = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+    for name in path.split("."):
+        node = next(one for one in node.body if getattr(one, "name", "") == name)
+    said = _entries(ast.get_docstring(node) or "")
+    given: list[tuple[str, Any, Any]] = []
+    if isinstance(node, ast.ClassDef):
+        fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+        given = [(ast.unparse(one.target), one.annotation, one.value) for one in fields]
+        node = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
+    if node is not None:
+        own = node.args
+        defaults = [*[None] * (len(own.args) - len(own.defaults)), *own.defaults, *own.kw_defaults]
+        given += [
+            (one.arg, one.annotation, default)
+            for one, default in zip([*own.args, *own.kwonlyargs], defaults, strict=True)
+        ]
+    return {
+        name: Word(name, ast.unparse(note), None if value is None else ast.literal_eval(value), *said[name])
+        for name, note, value in given
+        if name in said and note is not None
+    }
+
+
+def _entries(doc: str) -> dict[str, tuple[str, str]]:
+    """Return what a docstring says of each argument or field: its type and its text.
+
+    >>> lines = ["Do it.", "", "Parameters", "----------", "a, b : int", "    Both are", "    whole numbers."]
+    >>> _entries(chr(10).join(lines))["b"]
+    ('int', 'Both are whole numbers.')
+    """
+    entries: dict[str, list[str]] = {}
+    names: list[str] = []
+    kind = ""
+    for section in re.split(r"^(?:Parameters|Attributes)\n-+\n", doc, flags=re.MULTILINE)[1:]:
+        for line in re.split(r"\n\n\w+\n-+\n", section)[0].splitlines():
+            entry = _ENTRY.match(line)
+            if entry is not None:
+                names, kind = entry[1].split(", "), entry[2] or ""
+                entries |= {name: [kind] for name in names}
+            elif line.startswith(" "):
+                for name in names:
+                    entries[name].append(line.strip())
+            else:
+                names = []
+    return {name: (lines[0], " ".join(lines[1:])) for name, lines in entries.items()}
+
+
+def of(file: str, path: str, *, only: Sequence[str] = (), but: Sequence[str] = ()) -> list[Word]:
+    """Return the arguments that a command takes: `only` these, or all `but` these."""
+    words = words_of(file, path)
+    return [words[name] for name in only] if only else [one for name, one in words.items() if name not in but]
+
+
+def of_terms(*names: str) -> list[Word]:
+    """Return fields of `Terms`."""
+    return of("decide/terms.py", "Terms", only=names)
+
+
+COSTS = ("fees", "error_cost", "cost_matrix")
+LIMITED = (*COSTS, "absent", "capacity", "at_most_asked", "budget")
+AGAIN = ("label", "item", "annotator", "answer", "key", "majority_label", "format", "control", "rename", "blank")
+"""What may be said again of another table of a team."""
+
+
+def of_table(*but: str) -> list[Word]:
+    """Return what may be said again of a table."""
+    return of("data/read_cases.py", "read_cases", only=[name for name in AGAIN if name not in but])
+
+
+def of_reading(*names: str) -> list[Word]:
+    """Return what else is said of a table."""
+    return of("study/reading.py", "Reading.of", only=names)
+
+
+ENCODER = of("data/read_cases.py", "read_cases", only=["text_encoder"])
+
+
+def takes(**groups: list[Word]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of some words; it gets each group as a dictionary of arguments, `terms` as `Terms`.
+
+    >>> @takes(how=[Word("n_bins", "int", 20), Word("absent", "Sequence[str]", ())])
+    ... def judge(table, *, how):
+    ...     print(table, how)
+    >>> judge(table="a.csv", n_bins=5, absent=None)
+    a.csv {'n_bins': 5, 'absent': ()}
     """
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
-        own = [one for one in inspect.signature(command).parameters.values() if one.name != "said"]
-        groups: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
-        required = [one for one in own if one.default is one.empty and one.name not in groups]
-        options = [*required, *(_said(name, command.__name__.replace("_", "-")) for name in names)]
-        for one in own:
-            if one.name in groups:
-                members = fields(groups[one.name])
-                options += [_option(each.name, each.type, default=each.default) for each in members]
-            elif one not in required:
-                options.append(one)
+        called = command.__name__.replace("_", "-")
+        own = [one for one in inspect.signature(command).parameters.values() if one.name not in groups]
+        required = [one for one in own if one.default is one.empty]
+        options = [word.option(called) for words in groups.values() for word in words]
+        if any(word.name == "fees" for words in groups.values() for word in words):
+            options.append(Parameter("fees_file", Parameter.KEYWORD_ONLY, default=None, annotation=FeesFile))
+        options += [one for one in own if one not in required]
 
         @wraps(command)
         def run(**given: Any) -> None:
-            said = {name: _meant(name, given.pop(name)) for name in names}
-            for name, group in groups.items():
-                given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
-            command(**given, **said)
+            for name, words in groups.items():
+                values = {word.name: word.meant(given.pop(word.name)) for word in words}
+                given[name] = _terms(values, given.pop("fees_file")) if name == "terms" else values
+            command(**given)
 
-        keywords = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in options]
+        keywords = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in [*required, *options]]
         run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in keywords}
         return run
 
     return give
 
 
-def _option(name: str, annotation: Any, *, default: Any = None) -> Parameter:
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+FeesFile = Annotated[
+    Path | None, typer.Option("--fees", help="File of fees: columns expert and fee. --fee overrides it.")
+]
 
 
-def _said(name: str, command: str) -> Parameter:
-    """Return the option for something that is said of a table."""
-    if name in _MORE:
-        return _option(name, _MORE[name])
-    about = TableSpec.__dataclass_fields__[name].metadata
-    spelled = typer.Option(_spelled(name, command), help=about["words"])
-    kind = _TYPES.get(about["kind"], str | None)
-    return _option(name, Annotated[kind, spelled], default=False if about["kind"] == "flag" else None)
+def _terms(values: dict[str, Any], file: Path | None) -> "Terms":
+    """Return the terms; fees and limits that cannot be read are refused."""
+    from defero.decide.terms import Terms
 
-
-def _meant(name: str, value: Any) -> Any:
-    """Return what `read_cases` takes for an option as it was given."""
-    kind = "text" if name in _MORE else TableSpec.__dataclass_fields__[name].metadata["kind"]
-    return split_names(value) if kind == "names" else value or () if kind == "list" else value
+    values["fees"] = fees_of(values["fees"], file)
+    values["capacity"] = capacity_of(values.get("capacity"))
+    return Terms(**values)
 
 
 _SPELLINGS = {
-    **{one.name: f"--{one.metadata['called']}" for one in fields(TableSpec) if one.metadata.get("called")},
     "X": "the features",
     "labels": "the labels",
     "y": "the labels",
+    "annotator": "--expert",
+    "expert_names": "--experts",
     "fees": "--fee",
     "floor": "--quality-floor",
+    "groups": "--group",
     "prices": "--fee",
     "max_epochs": "--epochs",
     "random_state": "--seed",
@@ -277,7 +297,11 @@ def spelling(command: str | None) -> "Any":
 
 def _spelled(name: str, command: str | None) -> str:
     known = {**_SPELLINGS, **_SPELLINGS_OF.get(command or "", {})}
-    return known.get(name, f"--{name.replace('_', '-')}")
+    return known.get(name, _dashed(name))
+
+
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def split_names(names: str | None) -> tuple[str, ...] | None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from defero.cli.options import Judging
 from defero.cli.output import echo, emit, show_notes, this_command
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def refuse(options: dict[str, Any], *, why: str = "is for teams with labels, not
 
     for name, value in options.items():
         if value not in (None, False, [], ()):
-            raise InputError(Argument(name), f": {why}; leave it out.")
+            raise InputError(f"{Argument(name)}: {why}; leave it out.")
 
 
 def fit_pool(table: Path, out: Path, *, forget_rows: bool, as_json: bool, **words: Any) -> None:
@@ -46,7 +45,7 @@ def judge_pool(
     study: "PoolStudy",
     table: Path,
     terms: "Terms",
-    trial: Judging,
+    trial: dict[str, Any],
     said: dict[str, Any],
     *,
     out: Path | None = None,
@@ -54,9 +53,10 @@ def judge_pool(
 ) -> None:
     """Judge a pool on a table of scores, and write its page if there is a place for it."""
     refuse({name: said[name] for name in ("label", "answers", "rename")})
-    refuse({"ask": trial.ask, "by": trial.by, "cost_matrix": terms.cost_matrix})
+    ask = None if trial["ask"] == "one" else trial["ask"]
+    refuse({"ask": ask, "by": trial["by"], "cost_matrix": terms.cost_matrix})
     words: dict[str, Any] = {"fees": terms.fees, "error_cost": terms.error_cost, "absent": terms.absent}
-    words |= {"blank": said["blank"], "bad_rows": said["bad_rows"] or "stop", "all_rows_new": trial.all_rows_new}
+    words |= {"blank": said["blank"], "bad_rows": said["bad_rows"], "all_rows_new": trial["all_rows_new"]}
     if out is None:
         judged = study.evaluate(table, **words)
     else:

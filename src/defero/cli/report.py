@@ -1,7 +1,7 @@
 """`defero report`: a saved team on cases it has not seen, as one page to pass on."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,18 +9,26 @@ from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_notes, this_command
 from defero.cli.pool import is_pool, judge_pool
 
+if TYPE_CHECKING:
+    from defero.decide.terms import Terms
 
-@opt.reads(*opt.AGAIN, "answers", "images", "bad_rows", "most_cases")
+
+@opt.takes(
+    said=opt.of_table() + opt.of_reading("answers", "images", "bad_rows", "most_cases"),
+    terms=opt.of_terms(*opt.COSTS, "absent"),
+    trial=opt.of("study/study.py", "Study.evaluate", but=("table", "terms", "against", "said")),
+    loading=opt.ENCODER,
+)
 def report(
     model: opt.Model,
     table: opt.PastCases,
     *,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
-    costs: opt.Present,
-    trial: opt.Judging,
-    text_encoder: opt.TextEncoder = None,
+    said: dict[str, Any],
+    terms: "Terms",
+    trial: dict[str, Any],
+    loading: dict[str, Any],
     as_json: opt.AsJson = False,
-    **said: Any,
 ) -> None:
     """Judge a saved team as `evaluate` does, and write the results with plots to one HTML file.
 
@@ -31,15 +39,14 @@ def report(
 
     defero report model new_cases.csv --out report.html
     """
-    terms = costs.terms()
-    from defero.study.judging.page import check_page, write_page
+    from defero.study.page import check_page, write_page
 
     check_page(out, model=model, tables=(table, said["answers"]))
-    study = opt.saved_model(model, text_encoder)
+    study = opt.saved_model(model, **loading)
     if is_pool(study):
         judge_pool(study, table, terms, trial, said, out=out, as_json=as_json)
         return
-    judged = study.evaluate(study.read(table, **said), terms=terms, **trial.words())
+    judged = study.evaluate(study.read(table, **said), terms=terms, **trial)
     write_page(judged, out, command=this_command(), spell=opt.spelling("report"))
     if as_json:
         values = judged.to_dict()

@@ -2,11 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from defero.cli.options import TextEncoder
+from defero.cli.options import ENCODER, takes
 from defero.cli.output import echo
 
 INSTALL = "pip install 'defero[service]'"
@@ -19,12 +19,12 @@ Database = Annotated[
 ]
 
 
+@takes(loading=ENCODER)
 def serve(
     model: Annotated[Path, typer.Argument(help="Folder of the model.")],
     database: Database = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65_535)] = 8000,
-    text_encoder: TextEncoder = None,
     models: Annotated[
         Path | None,
         typer.Option(help="Folder of model folders that the lead may load beside MODEL.", exists=True, file_okay=False),
@@ -36,6 +36,8 @@ def serve(
             "none gets into a journal."
         ),
     ] = None,
+    *,
+    loading: dict[str, Any],
 ) -> None:
     """Run a team as a service: an inbox for each expert, a console for the lead, and an API for programs.
 
@@ -49,7 +51,7 @@ def serve(
     from defero.service.serve import LEAD_DAYS, address_of, check_free, open_office, run
 
     check_free(host, port)
-    office = open_office(model, database, models=models, text_encoder=text_encoder)
+    office = open_office(model, database, models=models, **loading)
     office.start()
     where = office.database.url.render_as_string(hide_password=True)
     shown = address_of(host, port)

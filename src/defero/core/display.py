@@ -4,6 +4,7 @@ import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -113,13 +114,16 @@ def number(value: float) -> float | None:
 
 
 class Plain:
-    """A value whose attributes, those named in `JSON`, are its plain values."""
+    """A dataclass whose fields are its plain values, but for those in `HIDDEN`, and the properties in `MORE`."""
 
-    JSON: ClassVar[tuple[str, ...]]
+    HIDDEN: ClassVar[tuple[str, ...]] = ()
+    MORE: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {name: plain(getattr(self, name)) for name in self.JSON}
+        own: Any = self
+        names = [one.name for one in fields(own) if one.name not in self.HIDDEN]
+        return {name: plain(getattr(self, name)) for name in (*names, *self.MORE)}
 
 
 def plain(value: Any) -> Any:

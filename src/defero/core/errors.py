@@ -5,7 +5,9 @@ The library names its arguments (`label`, `majority_label=True`). The command li
 """
 
 import errno
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -33,6 +35,41 @@ class Argument:
     def __str__(self) -> str:
         return f"{self.name}={self.value!r}" if self.has_value else self.name
 
+    def __format__(self, spec: str) -> str:
+        """Return marks inside a text, in which a `Message` or an `InputError` finds the argument again."""
+        return f"{_START}{json.dumps(self.to_saved(), default=str)}{_END}"
+
+    def to_saved(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"argument": self.name, **({"value": self.value} if self.has_value else {})}
+
+
+_START, _END = "\ufdd2", "\ufdd3"
+"""Noncharacters: never in a text that is meant for anybody else."""
+
+
+def _pieces_of(piece: object) -> Iterable[object]:
+    """Return the texts and arguments of one piece of a message."""
+    if isinstance(piece, Message):
+        return piece.pieces
+    if not isinstance(piece, str) or _START not in piece:
+        return (piece,)
+    parts = re.split(f"{_START}(.*?){_END}", piece, flags=re.DOTALL)
+    return [_found(one) if i % 2 else one for i, one in enumerate(parts) if one]
+
+
+def _found(marked: str) -> object:
+    """Return the argument between two marks, or the text: the marks may have come with a cell of somebody's file."""
+    try:
+        saved = json.loads(marked)
+        return _argument(saved) if isinstance(saved["argument"], str) else marked
+    except (LookupError, RecursionError, TypeError, ValueError):
+        return marked
+
+
+def _argument(saved: Mapping[str, Any]) -> Argument:
+    return Argument(saved["argument"], saved.get("value", _NOTHING))
+
 
 Spelling = Callable[[Argument], str]
 """How a reader writes an argument: in Python, or on a command line."""
@@ -43,7 +80,7 @@ class Message(str):
 
     Examples
     --------
-    >>> note = Message("no labels; pass ", Argument("majority_label", True), ".")
+    >>> note = Message(f"no labels; pass {Argument('majority_label', True)}.")
     >>> note
     'no labels; pass majority_label=True.'
     >>> note.message(lambda argument: f"--{argument.name}")
@@ -54,8 +91,8 @@ class Message(str):
     __slots__ = ("pieces",)
 
     def __new__(cls, *pieces: object) -> Self:
-        """Join the pieces; those of another message are taken apart."""
-        flat = [part for piece in pieces for part in (piece.pieces if isinstance(piece, Message) else (piece,))]
+        """Join the pieces; those of another message, and texts with arguments inside, are taken apart."""
+        flat = [part for piece in pieces for part in _pieces_of(piece)]
         sentence = super().__new__(cls, "".join(map(str, flat)))
         sentence.pieces = tuple(flat)
         return sentence
@@ -66,12 +103,7 @@ class Message(str):
 
     def to_saved(self) -> tuple[str | Mapping[str, Any], ...]:
         """Return the pieces as `codec` keeps them."""
-        return tuple(
-            {"argument": piece.name, **({"value": piece.value} if piece.has_value else {})}
-            if isinstance(piece, Argument)
-            else str(piece)
-            for piece in self.pieces
-        )
+        return tuple(piece.to_saved() if isinstance(piece, Argument) else str(piece) for piece in self.pieces)
 
     @classmethod
     def from_saved(cls, saved: tuple[str | Mapping[str, Any], ...]) -> Self:
@@ -82,9 +114,7 @@ class Message(str):
         """
         if not all(isinstance(one, str) or isinstance(one.get("argument"), str) for one in saved):
             raise ValueError("an argument without a name")
-        return cls(
-            *(one if isinstance(one, str) else Argument(one["argument"], one.get("value", _NOTHING)) for one in saved)
-        )
+        return cls(*(one if isinstance(one, str) else _argument(one) for one in saved))
 
 
 class InputError(ValueError):
@@ -93,7 +123,7 @@ class InputError(ValueError):
     Parameters
     ----------
     *pieces : str or Argument
-        The message, piece by piece; pieces that are an `Argument` are spelled as the reader knows them.
+        The message; every `Argument`, as a piece or inside an f-string, is spelled as the reader knows it.
     argument : str, optional
         The argument that is wrong; the message begins with it. A message whose first piece is an `Argument` needs no
         other.
@@ -105,16 +135,17 @@ class InputError(ValueError):
     ('alpha must lie in (0, 1), got 2.', 'alpha')
     >>> error.message(lambda argument: f"--{argument.name}")
     '--alpha must lie in (0, 1), got 2.'
-    >>> str(InputError("no labels; pass ", Argument("majority_label", True), "."))
+    >>> str(InputError(f"no labels; pass {Argument('majority_label', True)}."))
     'no labels; pass majority_label=True.'
     >>> InputError(Argument("out", "a.csv"), ": is the table of cases itself; choose another name.").argument
     'out'
     """
 
     def __init__(self, *pieces: object, argument: str | None = None) -> None:
-        first = pieces[0] if pieces else ""
-        between = "" if str(first).startswith(":") else " "
-        self.sentence = Message(*([] if argument is None else [Argument(argument), between]), *pieces)
+        own = Message(*pieces)
+        first = own.pieces[0] if own.pieces else ""
+        between = "" if own.startswith(":") else " "
+        self.sentence = own if argument is None else Message(Argument(argument), between, own)
         self.argument = first.name if argument is None and isinstance(first, Argument) else argument
         super().__init__(printable(self.sentence))
 

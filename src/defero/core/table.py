@@ -227,10 +227,8 @@ class ExpertTable(Preformatted):
         if times is not None:
             if groups is not None:
                 raise InputError(
-                    "and ",
-                    Argument("times"),
-                    " cannot be used together: a long-lasting group would bring later rows into an earlier part; pass "
-                    "one of them.",
+                    f"and {Argument('times')} cannot be used together: a long-lasting group would bring later rows "
+                    "into an earlier part; pass one of them.",
                     argument="groups",
                 )
             rows = split_by_time(_one_each("times", times, n_items=len(self)), fractions)

@@ -22,9 +22,9 @@ from defero.data.answers.log import AnswerLog, log_from_columns
 from defero.data.answers.read_log import join_answers, key_column, long_columns
 from defero.data.answers.spellings import (
     alike_class_notes,
+    alike_classes,
     alike_expert_notes,
     alike_experts,
-    alike_in_errors,
     missing_answers_note,
     missing_class_notes,
     one_sided_class_notes,
@@ -131,10 +131,11 @@ def _cases(
     answers, strangers = (past.answers, ()) if typed is not None else _of_experts(file, past.answers)
     answers, missing = answers.without_missing(classes)
     counts: Counter[object] = Counter()
+    alike_labels = None
     if file.classes is None:  # of a team at work the classes are settled
         counts.update(cell.strip() for cell in labels.tolist() if isinstance(cell, str))
-    with alike_in_errors(counts, classes_are_labels=file.classes is None):
-        coded = answers.take(known.known).among(classes, others=wrong)
+        alike_labels = {name: names[0] for names in alike_classes(counts) for name in names[1:]}
+    coded = answers.take(known.known).among(classes, others=wrong, alike=alike_labels)
     table = ExpertTable(
         classes[label_idx], coded, features=items[chosen], classes=classes, expert_names=answers.expert_names
     )
@@ -181,16 +182,11 @@ def _known(file: CaseFile, past: ExportedCases, export: Export | None) -> KnownL
         return known
     majority = Argument("majority_label", True)
     if export is None:
-        raise TableError(
-            f"{file.name}: column {file.spec.label}: no row has a label; fill it in, or pass ", majority, "."
-        )
+        raise TableError(f"{file.name}: column {file.spec.label}: no row has a label; fill it in, or pass {majority}.")
     how = f"{export.way_to_label}, " if export.way_to_label else ""
     raise TableError(
-        f"{file.name}: no item has a label; {how}name a field that holds it with ",
-        Argument("label"),
-        ", or pass ",
-        majority,
-        " to take the most frequent answer.",
+        f"{file.name}: no item has a label; {how}name a field that holds it with {Argument('label')}, or pass "
+        f"{majority} to take the most frequent answer."
     )
 
 

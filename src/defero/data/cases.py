@@ -116,36 +116,26 @@ class CaseFile:
             self._check_table()
             return None
         if self.answers is not None:
-            raise InputError(f"{self.name}: an export holds its answers itself; leave out ", Argument("answers"), ".")
+            raise InputError(f"{self.name}: an export holds its answers itself; leave out {Argument('answers')}.")
         if export.key is not None and self.spec.key not in (None, export.key):
             raise InputError(
-                f"{self.name}: the cases of a {export.title} export are named by {export.key}; leave out ",
-                Argument("key"),
-                ".",
+                f"{self.name}: the cases of a {export.title} export are named by {export.key}; leave out "
+                f"{Argument('key')}."
             )
         return export
 
     def _check_table(self) -> None:
         if self.answers is None and self.experts is None:
             raise InputError(
-                f"{self.name}: no experts are named; pass ",
-                Argument("expert_names"),
-                " with the columns of their answers, or ",
-                Argument("answers"),
-                " with a log of one answer per row. ",
-                Argument("expert_names", []),
-                " fits a model without experts.",
+                f"{self.name}: no experts are named; pass {Argument('expert_names')} with the columns of their "
+                f"answers, or {Argument('answers')} with a log of one answer per row. {Argument('expert_names', [])} "
+                "fits a model without experts."
             )
         if self.spec.label is None and not self.spec.majority_label:
             raise InputError(
-                f"{self.name}: name the column with the truth with ",
-                Argument("label"),
-                ", or pass ",
-                Argument("majority_label", True),
-                " to take the most frequent answer for it; where cells say how good each answer was, from 0 to 1, "
-                "pass ",
-                Argument("scores", True),
-                ".",
+                f"{self.name}: name the column with the truth with {Argument('label')}, or pass "
+                f"{Argument('majority_label', True)} to take the most frequent answer for it; where cells say how good "
+                f"each answer was, from 0 to 1, pass {Argument('scores', True)}."
             )
 
     def _check_log_and_control(self, export: Export | None) -> None:
@@ -154,10 +144,8 @@ class CaseFile:
             column = getattr(self.spec, name)
             if column is not None and self.answers is None:
                 raise InputError(
-                    Argument(name, column),
-                    ": names a column of the log of answers, and there is none; pass ",
-                    Argument("answers"),
-                    ".",
+                    f"{Argument(name, column)}: names a column of the log of answers, and there is none; pass "
+                    f"{Argument('answers')}."
                 )
         if self.spec.control is not None and not (export is not None and export.has_control):
             raise no_question(self.spec.control, self.name, self.format)
@@ -231,9 +219,7 @@ class Cases(Preformatted):
         parts = (
             Message(
                 f"{self.source}: column {name} says which part a case is in and is no feature; to split the table as "
-                "it says, pass ",
-                Argument("split", name),
-                ".",
+                f"it says, pass {Argument('split', name)}."
             )
             for name in self.left_out
         )
@@ -295,8 +281,6 @@ def export_path(source: TableSource) -> Path:
 def no_question(control: str, name: str, kind: str) -> InputError:
     """Return the error for a question that is asked of something else than an export of Label Studio."""
     return InputError(
-        Argument("control", control),
-        f": is a question of a Label Studio export, and {name} is read as {kind}; leave it out, or pass ",
-        Argument("format", "label-studio"),
-        ".",
+        f"{Argument('control', control)}: is a question of a Label Studio export, and {name} is read as {kind}; leave "
+        f"it out, or pass {Argument('format', 'label-studio')}."
     )

@@ -56,10 +56,16 @@ def write_folder(folder: Path, model: Packed) -> None:
         raise ModelFolderError(f"a model folder has no file {join_names(sorted(strangers))}; known are {FILES}.")
     checksums = {name: _sha256(content) for name, content in sorted(parts.items())}
     manifest = {"format": FORMAT, "versions": library_versions(), **model.manifest, "files": checksums}
-    manifest["checksum"] = _manifest_checksum(manifest)
-    text = json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     try:
+        manifest["checksum"] = _manifest_checksum(manifest)
+        text = json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         replace_folder(folder.resolve(), {**parts, MANIFEST: text.encode("utf-8")}, deletable=(MANIFEST, *FILES))
+    except UnicodeEncodeError as error:
+        name = error.object[max(error.start - 20, 0) : error.end]
+        raise ModelFolderError(
+            f"{folder}: cannot be written: a name holds half a surrogate pair, which is no character ({name!r}); "
+            "correct it in the table."
+        ) from error
     except OSError as error:
         raise ModelFolderError(f"{folder}: cannot be written: {why_not_written(error)}.") from error
 

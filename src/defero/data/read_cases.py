@@ -56,41 +56,48 @@ def read_cases(
     table : path or DataFrame
         One row per case: CSV, TSV, JSON lines (each also .gz) or Parquet; or an export of Label Studio or Prodigy.
     label : str, optional
-        The column (in an export: the data field) with the truth.
-    expert_names : names, optional
-        The experts' columns of a wide table, blank = not asked; of a log or an export those people whose answers
-        count, everybody by default. An empty list: a model alone.
+        Column of the true labels; in an export, a data field.
+    expert_names : columns, optional
+        Columns of the experts' answers. A blank cell means that the expert was not asked. With `answers`, and in an
+        export: the experts to use, by default all. An empty list: a model alone.
     answers : path or DataFrame, optional
-        A log of answers, one per row, to the cases of the table.
-    item, annotator, answer : str, optional
-        The columns of the log; else found by name.
-    features : names, optional
-        Feature columns; else all that are left.
+        File with one answer per row: columns for the item, the expert and the answer.
+    item : str, optional
+        Column of the item in `answers`. Default: found by name.
+    annotator : str, optional
+        Column of the expert in `answers`. Default: found by name.
+    answer : str, optional
+        Column of the answer in `answers`. Default: found by name.
+    features : columns, optional
+        Feature columns. Default: all other columns.
     text : name or names
-        Feature columns that are texts.
+        Feature column of text.
     text_encoder : str, path or callable, optional
-        How texts are read: "tfidf" (the default), the name of a sentence-transformers or fastembed model, which may
-        be downloaded, a folder with such a model, or a function from a list of texts to an array (n, d).
+        How `text` columns are read: tfidf (the default), a model of sentence-transformers or fastembed, such as
+        all-MiniLM-L6-v2, or a folder with one; in Python also a function from a list of texts to an array (n, d). The
+        model folder does not hold it: give it again to the other commands.
     key : str, optional
-        The column that names the cases; never a feature.
+        Column of case ids. It is not used as a feature.
     majority_label : bool
-        Take the most frequent answer where no label is recorded.
-    format : "table", "label-studio" or "prodigy", optional
-        Else "label-studio" for .json, and "table" for others.
+        Use the most frequent answer as the label of cases without a label.
+    format : str, optional
+        table, label-studio, prodigy or a format of another package. Default: by the ending of the name.
     control : str, optional
-        The question of a Label Studio export, where it has several.
+        Name of the question to use, if a Label Studio export has several.
     images : path, optional
-        The folder in which the paths of pictures start; by default that of the table.
+        Folder that the paths of the pictures are relative to. Default: the folder of the table.
     image_column : str, optional
-        The column with the paths of pictures, which are then the only feature.
+        Column of the pictures' paths. The pictures are then the only feature.
     image_size : int or (height, width), optional
-        Pixels; by default those of the first picture, at most 224 x 224.
-    rename : mapping or path, optional
-        From a spelling of an answer or a label to the class that is meant, "" for none; or a file with the columns
-        from and to.
+        Size in pixels, such as 32 or 32x48 (height x width; in Python a pair). Default: that of the first picture, at
+        most 224x224.
+    rename : path or mapping, optional
+        File with the columns from (a spelling of an answer or a label) and to (the class that it means), or a mapping
+        of the same. A blank class means no answer. If answers are no class, the command line writes such a file for
+        you to complete. The model remembers it.
     blank : values
-        Values that mean none, such as "n/a" or "-9", in every column but the key: features, labels and answers. To
-        leave the features as they are, use `rename` with "" instead.
+        Value to read as a blank cell, such as n/a or -9, in features, labels and answers, but not in the key. The
+        model remembers it. For answers and labels alone use `rename`.
     classes : (K,), optional
         All classes, where the labels do not show each of them.
 
@@ -106,7 +113,7 @@ def read_cases(
     """
     encoder = find_encoder(text_encoder)
     if encoder is not None and not text:
-        raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
+        raise InputError(f"reads columns of text; name them with {Argument('text')}.", argument="text_encoder")
     _check_pictures(images, column=image_column, size=image_size, others=features is not None or bool(text))
     spec = checked_spec(
         label=label,
@@ -188,16 +195,18 @@ def _check_pictures(
     if column is None:
         for name, value in (("images", images), ("image_size", size)):
             if value is not None:
-                pictures = Argument("image_column")
                 raise InputError(
-                    Argument(name, str(value)), ": is for pictures; name the column of their paths with ", pictures, "."
+                    f"{Argument(name, str(value))}: is for pictures; name the column of their paths with "
+                    f"{Argument('image_column')}."
                 )
         return
     if images is not None and not Path(images).is_dir():
-        raise InputError(Argument("images", str(images)), ": expected the folder of the pictures.")
+        raise InputError(f"{Argument('images', str(images))}: expected the folder of the pictures.")
     if others:
-        also = (Argument("features"), " and ", Argument("text"))
-        raise InputError(Argument("image_column"), ": a deep net reads the pictures alone; leave ", *also, " out.")
+        raise InputError(
+            f"{Argument('image_column')}: a deep net reads the pictures alone; leave {Argument('features')} and "
+            f"{Argument('text')} out."
+        )
     sides = (size,) if isinstance(size, int) else size or ()
     if len(sides) > 2 or not all(0 < side <= LARGEST_SIDE for side in sides):
         raise InputError(

@@ -3,79 +3,37 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, Literal, Self, TypedDict
+from typing import Any, Self, TypedDict
 
 Rename = Mapping[str, str] | str | PathLike[str]
 """From a spelling to the class that is meant, "" for none; or a file with the columns from and to."""
-Kind = Literal["text", "flag", "list", "names", "file"]
 STEP = " / "
-
-
-def _option(words: str, default: Any = None, *, kind: Kind = "text", again: bool = False, called: str = "") -> Any:
-    """Describe a field of `TableSpec`: what the command line says of its option, and how the option is called.
-
-    `again`: other tables of the same team may be said to differ in it.
-    """
-    about = {"words": words, "kind": kind, "again": again, "called": called}
-    if callable(default):
-        return field(default_factory=default, metadata=about)
-    return field(default=default, metadata=about)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableSpec:
-    """How a table of cases is read; `read_cases` says what the fields mean. None and the like: nothing is said.
+    """How a table of cases is read: the arguments of `read_cases`. None and the like: nothing is said.
 
-    Each field is an option of `defero fit`, in the words that stand here; `log` says that there is a log of answers.
+    `log` says that there is a log of answers.
     """
 
-    label: str | None = _option("Column of the true labels.", again=True)
-    expert_names: tuple[str, ...] | None = _option(
-        "Columns of the experts' answers, separated by commas; put quotes around a name that has a comma. "
-        "A blank cell means that the expert was not asked. With --answers: the experts to use. Default: all.",
-        kind="names",
-        called="experts",
-    )
-    item: str | None = _option("Column of the item in --answers. Default: found by name.", again=True)
-    annotator: str | None = _option(
-        "Column of the expert in --answers. Default: found by name.", again=True, called="expert"
-    )
-    answer: str | None = _option("Column of the answer in --answers. Default: found by name.", again=True)
-    text: tuple[str, ...] = _option("Feature column of text. Repeat for several columns.", (), kind="list")
-    features: tuple[str, ...] | None = _option(
-        "Feature columns, separated by commas. Default: all other columns.", kind="names"
-    )
-    key: str | None = _option("Column of case ids. It is not used as a feature.", again=True)
-    majority_label: bool = _option(
-        "Use the most frequent answer as the label of cases without a label.", False, kind="flag", again=True
-    )
-    groups: str | None = _option(
-        "Column of group ids, such as patient ids. All rows of a group go to the same part.", called="group"
-    )
-    time: str | None = _option(
-        "Column of dates or numbers. The earliest cases are learned from, the latest are the test part."
-    )
-    split: str | None = _option("Column that names the part of each case, such as train, val or test.")
-    format: str | None = _option(
-        "table, label-studio, prodigy or a format of another package. Default: by the ending of the name.", again=True
-    )
-    control: str | None = _option("Name of the question to use, if a Label Studio export has several.", again=True)
-    rename: Mapping[str, str] = _option(
-        "File with the columns from (a spelling of an answer or a label) and to (the class that it means). An empty "
-        "cell in to means no answer. If answers are no class, such a file is written for you to complete. fit "
-        "remembers it for the other commands.",
-        dict,
-        kind="file",
-        again=True,
-    )
-    blank: tuple[str, ...] = _option(
-        "Value to read as a blank cell, such as n/a or -9, in features, labels and answers, but not in the key. fit "
-        "remembers it for the other commands. Repeat for several values. For answers and labels alone use --rename.",
-        (),
-        kind="list",
-        again=True,
-    )
-    image_column: str | None = _option("Column of the pictures' paths, relative to the folder.")
+    label: str | None = None
+    expert_names: tuple[str, ...] | None = None
+    item: str | None = None
+    annotator: str | None = None
+    answer: str | None = None
+    text: tuple[str, ...] = ()
+    features: tuple[str, ...] | None = None
+    key: str | None = None
+    majority_label: bool = False
+    groups: str | None = None
+    time: str | None = None
+    split: str | None = None
+    format: str | None = None
+    control: str | None = None
+    rename: Mapping[str, str] = field(default_factory=dict)
+    blank: tuple[str, ...] = ()
+    image_column: str | None = None
     log: bool = False
 
     def but(self, **changes: Any) -> Self:

@@ -33,24 +33,24 @@ class Terms:
     Attributes
     ----------
     fees : number, {name: fee}, (J,), (n, J) or path, optional
-        What a question costs, in a unit of money that you choose. A fee is a number, or "@column" for a price for
-        each case of a table; the name "all" stands for everybody who is not named. A file, which a `Study` reads, has
-        the columns expert and fee.
+        What a question to an expert costs, in a unit of money that you choose. A fee is a number, or @column for a
+        price for each case of a table; the name all stands for everybody who is not named. A file, which a `Study`
+        reads, has the columns expert and fee.
     error_cost : float, optional
-        What any error costs, in the same unit; 1 by default.
-    cost_matrix : (K, K), DataFrame, {truth: {answer: cost}} or path, optional
-        What each answer (column) costs for each true class (row), in place of `error_cost`. An array is in the order
-        of the classes; names may stand in any order. A `Study` reads files.
+        What any error costs, in the unit of `fees`. Default: as in `fit`, else 1.
+    cost_matrix : path, (K, K), DataFrame or {truth: {answer: cost}}, optional
+        What each error costs, in place of `error_cost`: a row for each true class, whose name is in the first column
+        of a file, and a column for each answer. Names may stand in any order, an array is in the order of the classes.
     absent : names
-        Experts who cannot be asked.
+        Name of an expert who cannot be asked.
     available : (J,) or (n, J) bool, or {name: bool}, optional
         Who can be asked, where it is not enough to name those who are absent.
     capacity : {name: most}, {name: (fewest, most)} or J such entries, optional
-        Limits on the questions of each expert; the name "all" stands for all who are not named.
+        Limits on the questions to an expert, of all cases together; the name all stands for everybody who is not named.
     budget : float, optional
-        The most that all questions may cost in total; needs `fees`.
+        The most that all questions may cost in total. Needs `fees`.
     at_most_asked : float, optional
-        Largest share of the cases that experts may be asked about.
+        Largest share of the cases that experts may be asked about, such as 0.3.
     prices : (J,), (n, J) or {name: price}, optional
         Charged beyond the fees where somebody's time is scarce: `Assignment.prices`. May be negative.
 

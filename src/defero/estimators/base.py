@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
@@ -33,7 +33,6 @@ from defero.estimators.training_data import (
     checked_rows,
     coded_experts,
     columns_of,
-    fees_of_items,
     group_numbers,
     raw_columns,
     training_matrix,
@@ -125,7 +124,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
     """
 
     # With metadata routing, pipelines and cross-validation pass these on without a request by the user.
-    __metadata_request__fit: ClassVar = {"experts": True, "groups": True, "fees": True}
+    __metadata_request__fit: ClassVar = {"experts": True, "groups": True}
     __metadata_request__score: ClassVar = {"experts": True}
 
     text: Any
@@ -166,7 +165,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         experts: object = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        fees: ArrayLike | Mapping[str, float] | None = None,
     ) -> Self:
         """Fit the classes and the experts on past cases.
 
@@ -185,8 +183,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         groups : (n,), optional
             Group ids, such as patient ids, if new cases come from new groups. Cross-validation inside `fit` puts all
             rows of a group into the same fold.
-        fees : (J,), (n, J) or {name: fee}, optional
-            Accepted for pipelines: what is learned does not depend on fees. Pass them to `decide`.
 
         Returns
         -------
@@ -213,7 +209,6 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             weight=weight,
             weighted=sample_weight is not None,
             groups=group_idx,
-            fees=fees_of_items(fees, expert_names, n_items=len(labels)),
         )
         # What is drawn by position, and sums of floats, must not depend on the order of rows, columns and experts.
         by_name = np.argsort(range(len(expert_names)) if self._knows_places() else expert_names, kind="stable")
@@ -250,7 +245,7 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
         if skilled is not None:
             team.law = skilled.law.take(as_given)
             team.held_out = skilled.held_out.of_experts(as_given)
-            team.selection = fit_selection(skilled.held_out).take(as_given)
+            team.selection = fit_selection(skilled.held_out)
         return self._adopt(team.mark_seen("fit", X, label_idx, answers))
 
     def predict(self, X: Any) -> Labels:

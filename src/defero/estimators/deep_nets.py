@@ -27,14 +27,8 @@ def check_torch(net: str, loss: str) -> None:
     """Raise if torch is not installed."""
     if not has_torch():
         raise InputError(
-            Argument("net", net),
-            " with ",
-            Argument("loss", loss),
-            ": needs PyTorch, which is not installed: pip install 'defero[train]'. Without it, pass ",
-            Argument("net", "auto"),
-            " and ",
-            Argument("loss", "auto"),
-            ".",
+            f"{Argument('net', net)} with {Argument('loss', loss)}: needs PyTorch, which is not installed: pip install "
+            f"'defero[train]'. Without it, pass {Argument('net', 'auto')} and {Argument('loss', 'auto')}."
         )
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
@@ -15,6 +15,9 @@ from defero.estimators.skilled import SkilledTeam, learn_table
 from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.losses.registry import LOSSES
 from defero.scorers import Scorer
+
+if TYPE_CHECKING:
+    from defero.losses import DeferralLoss
 
 ADVISED_LOSS: Literal["decoupled"] = "decoupled"
 
@@ -31,8 +34,8 @@ class DeferralClassifier(DeferralEstimator):
         "auto", with loss="auto", needs no network: boosted trees and a logistic regression learn the classes, one
         hierarchical model how likely each expert is right on each class, shrunk toward the population where answers
         are few, and a law how the answers to one case hang together (docs/explanation/law.md). With another loss
-        "auto" chooses between "linear" and "mlp" by the labels. "linear" is fitted by L-BFGS on all rows,
-        "mlp" (ReLU layers) by AdamW with early stopping. Deep nets, by name such as "wrn-28-4" or "resnet-18"
+        "auto" is "mlp". "linear" is fitted by L-BFGS on all rows, "mlp" (ReLU layers) by AdamW with early stopping.
+        Deep nets, by name such as "wrn-28-4" or "resnet-18"
         (`defero.nets.NET_NAMES`) or as a module that maps a batch to (n, f) features, take pictures X (n, height,
         width, channels) or other arrays.
     loss : "softmax", "ova", "decoupled", "asymmetric", "moe" or "auto"
@@ -100,10 +103,8 @@ class DeferralClassifier(DeferralEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         if is_deep(self.net):
             from defero.estimators.deep_fit import fit_deep_net  # imported here: it loads the loop for deep nets
-            from defero.losses import DeferralLoss
 
-            loss = DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
-            return fit_deep_net(data, loss, self._options(), net=self.net, seed=seed)
+            return fit_deep_net(data, self._surrogate(), self._options(), net=self.net, seed=seed)
         if self._is_skilled():
             return learn_table(data)
         if data.answer_weight is not None:
@@ -114,7 +115,12 @@ class DeferralClassifier(DeferralEstimator):
         check_torch(self.net, self.loss)
         from defero.estimators.surrogate_fit import fit_surrogate  # imported here: it loads torch
 
-        return fit_surrogate(data, net=self.net, loss=self.loss, options=self._options(), seed=seed)
+        return fit_surrogate(data, self._surrogate(), self._options(), net=self.net, seed=seed)
+
+    def _surrogate(self) -> "DeferralLoss":
+        from defero.losses import DeferralLoss  # imported here: it loads torch
+
+        return DeferralLoss(ADVISED_LOSS if self.loss == "auto" else self.loss)
 
     def _is_skilled(self) -> bool:
         """Return whether the team is learned as one of a table, without a network."""

@@ -23,17 +23,17 @@ class Recipe:
     hidden, expert_hidden : tuple of int
         Widths of the hidden layers of "mlp", in the branches of the classes and of the experts.
     max_epochs : int, optional
-        "linear": at most 1,000 L-BFGS iterations by default. "mlp": 15 epochs, or more for at least 1,000 steps. Deep
-        nets: 30 epochs.
+        Largest number of epochs. "linear": at most 1,000 L-BFGS iterations by default. "mlp": 15 epochs, or more for
+        at least 1,000 steps. Deep nets: 30 epochs.
     batch_size : int, optional
-        "mlp": by default a sixteenth of the rows, between 32 and 512. Deep nets: up to 512, with at least 32 steps an
-        epoch.
+        Halve it if memory runs out. "mlp": by default a sixteenth of the rows, between 32 and 512. Deep nets: up to
+        512, with at least 32 steps an epoch.
     learning_rate : float, optional
         "mlp": 0.01 by default. Deep nets: the largest of a one-cycle schedule, by default 0.1 per 512 items of a batch
         for wrn and resnet (SGD), and 0.001 for all others (AdamW).
     weight_decay : float, optional
         "linear": the mean loss has the penalty weight_decay / 2 * |w|^2, by default 1 / n (similar to scikit-learn's
-        C = 1); with net="auto", the best of 1 / n to 1,024 / n in five-fold cross-validation.
+        C = 1).
         "mlp": that of AdamW, 0.3 by default. Deep nets: 0.0005 with SGD and 0.01 with AdamW.
     patience : int
         Epochs without a better held-out loss (of a deep net at least a third of all) before training stops. The

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from defero.core.answers import Answers, Triplets, group_by_expert
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name, fee_matrix, names, refuse_text
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names, refuse_text
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
 from defero.core.order import row_order
@@ -53,8 +53,6 @@ class TrainingData:
         The columns that trees look at; each feature is a number if None.
     raw : RawColumns, optional
         The raw columns of a table, for models that select columns by name.
-    fees : (n, J), optional
-        What asking each expert costs, in units of one error; nothing if None.
     """
 
     features: FloatArray
@@ -69,7 +67,6 @@ class TrainingData:
     summed: BoolArray | None = None
     columns: TreeColumns | None = None
     raw: RawColumns | None = None
-    fees: FloatArray | None = None
 
     @property
     def n_experts(self) -> int:
@@ -122,29 +119,24 @@ class TrainingData:
             weight=self.weight[rows],
             answer_weight=None,
             groups=None if self.groups is None else self.groups[rows],
-            fees=None,
         )
 
     def take(self, rows: IntArray) -> "TrainingData":
         """Return the data of these rows, answers included."""
         inside = np.isin(self.item_idx, rows)
         answer_weight = None if self.answer_weight is None else self.answer_weight[inside]
-        fees = None if self.fees is None else self.fees[rows]
-        return replace(self.without_experts(rows), answers=self.answers[rows], answer_weight=answer_weight, fees=fees)
+        return replace(self.without_experts(rows), answers=self.answers[rows], answer_weight=answer_weight)
 
     def of_experts(self, experts: IntArray) -> "TrainingData":
         """Return the data with the experts in another order."""
-        fees = None if self.fees is None else self.fees[:, experts]
-        return replace(self, answers=self.answers.of_experts(experts), fees=fees)
+        return replace(self, answers=self.answers.of_experts(experts))
 
     def row_order(self, table: Any) -> IntArray:
         """Return the rows in an order that does not depend on the one they are in, (n,).
 
-        `table` holds the raw columns, or the array that the features were made of. Fees have no say: nothing is learned
-        from them.
+        `table` holds the raw columns, or the array that the features were made of.
         """
-        beside = {"weight": self.weight, "group": self.groups}
-        return row_order(table, self.label_idx, self.answers, **beside)
+        return row_order(table, self.label_idx, self.answers, weight=self.weight, group=self.groups)
 
     def by_expert(self) -> list[IntArray]:
         """Return the positions of each expert's answers among the m, J arrays; each sorted by item."""
@@ -225,19 +217,6 @@ def warn_about_silent_experts(counts: IntArray, expert_names: tuple[str, ...]) -
             f"no answer of {join_names(silent)} in the training rows: they count as average experts.",
             stacklevel=3,
         )
-
-
-def fees_of_items(fees: object, expert_names: tuple[str, ...], *, n_items: int) -> FloatArray | None:
-    """Return the fees of each item, (n, J); None where no fee is asked."""
-    if fees is None:
-        return None
-    matrix = fee_matrix(
-        by_name("fees", fees, expert_names, default=0.0),
-        n_items=n_items,
-        n_experts=len(expert_names),
-        expert_names=expert_names,
-    )
-    return matrix if matrix.any() else None
 
 
 def training_matrix(

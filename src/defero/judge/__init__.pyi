@@ -10,10 +10,10 @@ from defero.judge.calibration import brier_score as brier_score
 from defero.judge.calibration import expected_calibration_error as expected_calibration_error
 from defero.judge.calibration import reliability_bins as reliability_bins
 from defero.judge.groups import GroupCalibration as GroupCalibration
-from defero.judge.groups import SkillByClass as SkillByClass
 from defero.judge.groups import calibration_by_group as calibration_by_group
 from defero.judge.groups import decision_calibration as decision_calibration
 from defero.judge.groups import skill_by_class as skill_by_class
+from defero.judge.intervals import Accuracies as Accuracies
 from defero.judge.intervals import Comparison as Comparison
 from defero.judge.intervals import clopper_pearson_interval as clopper_pearson_interval
 from defero.judge.intervals import compare as compare
@@ -22,7 +22,10 @@ from defero.judge.intervals import wilson_interval as wilson_interval
 from defero.judge.panels import missed_share as missed_share
 from defero.judge.panels import set_coverage as set_coverage
 from defero.judge.panels import set_size as set_size
-from defero.judge.record.team import TeamRecord as TeamRecord
+from defero.judge.record.figures import Figure as Figure
+from defero.judge.record.members import METRICS as METRICS
+from defero.judge.record.members import Metric as Metric
+from defero.judge.record.team import Record as Record
 from defero.judge.record.team import team_record as team_record
 from defero.judge.shared_errors import SharedErrors as SharedErrors
 from defero.judge.shared_errors import SharedPair as SharedPair

@@ -1,7 +1,7 @@
 """How often the team is right: labels, accuracy, recall, and what deferring more or less would bring."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -158,7 +158,7 @@ def coverage(expert: ArrayLike | Decision) -> float:
 
 @dataclass(frozen=True, eq=False)
 class DeferralCurve:
-    """Accuracy against the share of items deferred.
+    """Accuracy, and cost, against the share of items deferred.
 
     Attributes
     ----------
@@ -171,12 +171,23 @@ class DeferralCurve:
     oracle : (m + 1,)
         The best accuracy of any order, which only hindsight has: first where the expert alone is right, last
         where the model alone is.
+    cost : (m + 1,)
+        Fees and errors per item, where an error costs 1 or, of a trial, what was given.
     """
 
     rate: FloatArray
     accuracy: FloatArray
     random: FloatArray
     oracle: FloatArray
+    cost: FloatArray
+
+    def costs(self, *, steps: int = 10) -> list[dict[str, float | None]]:
+        """Return the cost at 0, 10, ..., 100 % as plain values; None where too few items have somebody to ask."""
+        m, reached = len(self.rate) - 1, float(self.rate[-1])
+        shares = [step / steps for step in range(steps + 1)]
+        cost = self.cost[[min(m, round(share * m / reached)) if reached else 0 for share in shares]].tolist()
+        totals = (one if share <= reached + 1e-9 else None for share, one in zip(shares, cost, strict=True))
+        return [{"asked": share, "total": total} for share, total in zip(shares, totals, strict=True)]
 
 
 def deferral_curve(model_correct: ArrayLike, expert_correct: ArrayLike, gain: ArrayLike) -> DeferralCurve:
@@ -232,15 +243,17 @@ def curve_of(start: int, change: IntArray, *, n_items: int) -> DeferralCurve:
     start : int
         How many right answers the model has.
     change : (m,) of -1, 0 and 1
-        What each deferral does to that, in the order in which they are made; m is at least 1.
+        What each deferral does to that, in the order in which they are made.
     n_items : int
         n; the others stay with the model.
     """
     steps = np.arange(len(change) + 1)
     # Counts stay whole until one division each, so that equal curves are equal to the last bit.
-    line = (len(change) * start + steps * int(change.sum())) / (len(change) * n_items)
+    m = max(len(change), 1)
+    line = (m * start + steps * int(change.sum())) / (m * n_items)
     accuracy, oracle = (start + np.concatenate([[0], np.cumsum(one)]) for one in (change, np.sort(change)[::-1]))
-    return DeferralCurve(*map(frozen, (steps / n_items, accuracy / n_items, line, oracle / n_items)))
+    wrong = n_items - accuracy
+    return DeferralCurve(*map(frozen, (steps / n_items, accuracy / n_items, line, oracle / n_items, wrong / n_items)))
 
 
 def trial_curve(trial: Trial) -> DeferralCurve:
@@ -250,10 +263,15 @@ def trial_curve(trial: Trial) -> DeferralCurve:
     answer is recorded: the accuracy of an expert who was not asked is not known. Of equal gains the
     earlier case goes first.
     """
-    decision = trial.decision
+    decision, n_items = trial.decision, max(len(trial), 1)
     open_to = np.flatnonzero(decision.best_expert != MODEL)
-    if not open_to.size:
-        raise InputError("no case could be deferred to anybody: there is no curve to draw.")
     order = open_to[by_gain((decision.best_value - decision.model_value)[open_to])]
-    change = trial.expert_correct[order, decision.best_expert[order]].astype(np.int64) - trial.model_correct[order]
-    return curve_of(int(trial.model_correct.sum()), change, n_items=len(trial))
+    whom, truth = decision.best_expert[order], trial.label_idx
+    change = trial.expert_correct[order, whom].astype(np.int64) - trial.model_correct[order]
+    matrix = 1.0 - np.eye(len(trial.classes)) if trial.cost_matrix is None else trial.cost_matrix
+    of_model, of_expert = matrix[truth, trial.model_idx], matrix[truth[order], trial.answer_idx[order, whom]]
+    if trial.question_fees is not None:
+        of_expert = of_expert + trial.question_fees[order, whom]
+    cost = of_model.sum() + np.concatenate([[0.0], np.cumsum(of_expert - of_model[order])])
+    curve = curve_of(int(trial.model_correct.sum()), change, n_items=n_items)
+    return replace(curve, cost=frozen(cost / n_items))

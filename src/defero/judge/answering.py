@@ -170,12 +170,8 @@ class AnsweringCheck:
         the sum of the gaps, averaged over all answers: a mean accuracy counted on the answers is off by at most that.
     rates : (J, K)
         The share of the items of a class that an expert answered; nan for a class without items.
-    answers_by_class : (K,)
-        The mean number of answers that items of a class got; nan likewise.
     oddest : (int, int, float, float)
         Expert and class of the largest gap, the share of the class among the expert's answers, and the expected one.
-    by_pool : bool
-        Whether the number of answers of an item shows the dependence more than who gave them.
     expert_names : J names
     classes : K names
     """
@@ -184,9 +180,7 @@ class AnsweringCheck:
     p_features: float
     shift: float
     rates: FloatArray
-    answers_by_class: FloatArray
     oddest: tuple[int, int, float, float]
-    by_pool: bool
     expert_names: tuple[str, ...]
     classes: tuple[str, ...]
 
@@ -209,34 +203,24 @@ class AnsweringCheck:
             How the answers were weighted already; without it weights are advised.
         """
         given = "" if np.isnan(self.p_features) else ", beyond what the features predict"
-        by = "label+features" if self.depends_on_features else "label"
-        if self.depends_on_label:
-            found = f"its label{given} (p = {self.p_label:.2g}): {self.example}"
-            found += ", and on its features" * self.depends_on_features
-            advice = f"accuracies learned from these answers can be off by up to {100 * self.shift:.0f} points; use "
-        elif self.depends_on_features:
-            found, advice = f"its features (p = {self.p_features:.2g})", "if the model does not read these well, use "
-        else:
+        if not (self.depends_on_label or self.depends_on_features):
             known = "label" if np.isnan(self.p_features) else "features or the label"
             return Message(f"No sign that answering depends on the {known}.")
-        start = f"Whether a case was answered depends on {found}; "
-        if weighted is None:
-            return Message(start, advice, Argument("answer_weights", by), ".")
-        used = Argument("answer_weights", weighted)
-        if self.depends_on_label and weighted != "label+features" == by:
-            return Message(start, "the model was fitted with ", used, "; use ", Argument("answer_weights", by), ".")
-        return Message(start, "the model was fitted with ", used, ".")
+        by = "label+features" if self.depends_on_features else "label"
+        what, why = f"its features (p = {self.p_features:.2g})", "if the model does not read these well, "
+        if self.depends_on_label:
+            also = ", and on its features" * self.depends_on_features
+            what = f"its label{given} (p = {self.p_label:.2g}): {self.example}{also}"
+            why = f"accuracies learned from these answers can be off by up to {100 * self.shift:.0f} points; "
+        advice = Message("use ", Argument("answer_weights", by))
+        used = Message("the model was fitted with ", Argument("answer_weights", weighted))
+        enough = not self.depends_on_label or weighted in (by, "label+features")
+        done = (why, advice) if weighted is None else (used,) if enough else (used, "; ", advice)
+        return Message(f"Whether a case was answered depends on {what}; ", *done, ".")
 
     @property
     def example(self) -> str:
         """What shows that answering depends on the label, in a clause."""
-        if self.by_pool:
-            order = np.argsort(np.nan_to_num(self.answers_by_class, nan=-1.0), kind="stable")
-            least, most = (int(order[place]) for place in (np.count_nonzero(np.isnan(self.answers_by_class)), -1))
-            return (
-                f"class {self.classes[most]} got {self.answers_by_class[most]:.2f} answers a case, class "
-                f"{self.classes[least]} {self.answers_by_class[least]:.2f}"
-            )
         j, k, share, expected = self.oddest
         return (
             f"of the answers of {self.expert_names[j]} {round_percent(share)} are to class {self.classes[k]} where "
@@ -287,8 +271,8 @@ def check_answering(
     >>> label = (rng.random(2_000) < 0.3).astype(int)
     >>> item = np.flatnonzero(rng.random(2_000) < np.where(label == 1, 0.9, 0.2))
     >>> check = check_answering(item, np.zeros(len(item), int), label, n_classes=2, n_experts=1)
-    >>> check.depends_on_label, check.answers_by_class.round(1).tolist(), round(check.shift, 2)
-    (True, [0.2, 0.9], 0.36)
+    >>> check.depends_on_label, check.rates.round(1).tolist(), round(check.shift, 2)
+    (True, [[0.2, 0.9]], 0.36)
     """
     who = who_answered(item_idx, expert_idx, label_idx, n_classes=n_classes, n_experts=n_experts)
     known = known_features(features, n_items=who.n_items)
@@ -301,17 +285,14 @@ def check_answering(
     part, known = who.part(items), known[items]
     left, learned, of_class = _label_left_over(part, known, rng=rng)
     gaps = part.sums(left) / np.maximum(part.per_expert, 1)[:, None]
-    p_label, by_pool = _p_value(part, left, learned, rng=rng)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rates, answers_by_class = who.by_class / who.per_class, who.by_class.sum(axis=0) / who.per_class
+        rates = who.by_class / who.per_class
     return AnsweringCheck(
-        p_label=p_label,
-        p_features=_p_value(part, directions(known), None, rng=rng)[0],
+        p_label=_p_value(part, left, learned, rng=rng),
+        p_features=_p_value(part, directions(known), None, rng=rng),
         shift=float((part.per_expert @ np.abs(gaps)).sum() / 2 / max(1, len(part.item_idx))),
         rates=frozen(rates),
-        answers_by_class=frozen(answers_by_class),
         oddest=_oddest(part, gaps, of_class),
-        by_pool=by_pool,
         expert_names=names("expert_names", expert_names, count=n_experts),
         classes=class_names,
     )
@@ -377,10 +358,8 @@ def _boosted(columns: FloatArray, target: FloatArray, *, rng: np.random.Generato
     return np.asarray(cross_val_predict(trees, columns, target, cv=folds))
 
 
-def _p_value(
-    who: WhoAnswered, values: FloatArray, learned: FloatArray | None, *, rng: np.random.Generator
-) -> tuple[float, bool]:
-    """Return the p value of "who answered what does not depend on these values (n, c)", and whether the pool shows it.
+def _p_value(who: WhoAnswered, values: FloatArray, learned: FloatArray | None, *, rng: np.random.Generator) -> float:
+    """Return the p value of "who answered what does not depend on these values (n, c)".
 
     `learned` (n, c), what boosting explains of the values, takes its part of the sums that were seen.
     """
@@ -388,7 +367,7 @@ def _p_value(
     changing = size > 1e-9
     known = (values - values.mean(axis=0))[:, changing] / size[changing]
     if not known.size or not ((who.per_expert > 0) & (who.per_expert < who.n_items)).any():
-        return float("nan"), False
+        return float("nan")
     answered = sparse.coo_array(
         (np.ones(len(who.item_idx)), (who.expert_idx, who.item_idx)), shape=(who.n_experts, who.n_items)
     )
@@ -406,4 +385,4 @@ def _p_value(
     drawn = np.array([ratios(known, explained), *shuffled])
     # How many of all, what was seen among them, are as large as each: a p value for each ratio, (1 + N_SHUFFLES, 3).
     chances = (drawn[:, None] <= drawn * (1.0 + 1e-9)).mean(axis=1)
-    return float((chances.min(axis=1) <= chances[0].min()).mean()), bool(np.argmin(chances[0]) == 0)
+    return float((chances.min(axis=1) <= chances[0].min()).mean())

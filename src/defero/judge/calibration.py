@@ -19,7 +19,7 @@ from defero.core.checks.arrays import (
     whole_number,
 )
 from defero.core.errors import InputError
-from defero.judge.intervals import check_level, ratio, share_intervals, simultaneous_level
+from defero.judge.intervals import Accuracies, check_level, ratio, simultaneous_level
 
 Average = Literal["experts", "pooled"]
 """How the experts' values become one: their plain mean, or all observed cells as those of one forecaster."""
@@ -165,26 +165,20 @@ def bin_sums(confidence: FloatArray, correct: BoolArray, edges: FloatArray) -> t
 
 
 @dataclass(frozen=True, eq=False)
-class ReliabilityBins:
+class ReliabilityBins(Accuracies):
     """J forecasters in B bins (edges[b], edges[b + 1]], the first one closed at 0; nan in empty bins.
 
     Attributes
     ----------
+    count, accuracy, low, high : (J, B)
+        Wilson's intervals are so wide that all B of a row hold together at the level asked for.
     edges : (B + 1,)
-    count : (J, B) int
-        How many forecasts fell into the bin.
-    confidence, accuracy : (J, B)
-        Their mean, and the share that came true.
-    low, high : (J, B)
-        Wilson's interval of the accuracy, so wide that all B of a row hold together at the level asked for.
+    confidence : (J, B)
+        The mean of the forecasts in the bin.
     """
 
     edges: FloatArray
-    count: IntArray
     confidence: FloatArray
-    accuracy: FloatArray
-    low: FloatArray
-    high: FloatArray
 
 
 def reliability_bins(
@@ -232,15 +226,8 @@ def reliability_bins(
     right, total = np.zeros_like(count), np.zeros(count.shape)
     for j in range(forecasts.n_experts):
         count[j], right[j], total[j] = bin_sums(*forecasts.column(j), edges)
-    low, high = share_intervals(right, count, level=simultaneous_level(level, n_bins))
-    return ReliabilityBins(
-        edges=frozen(edges),
-        count=frozen(count),
-        confidence=frozen(ratio(total, count)),
-        accuracy=frozen(ratio(right, count)),
-        low=frozen(low),
-        high=frozen(high),
-    )
+    more: dict[str, Any] = {"edges": frozen(edges), "confidence": frozen(ratio(total, count))}
+    return ReliabilityBins.of(right, count, level=simultaneous_level(level, n_bins), **more)
 
 
 def expected_calibration_error(

@@ -1,6 +1,7 @@
 """Promised and realised accuracy by group of items and by the expert who is asked; accuracy by true class."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,61 +12,25 @@ from defero.core.errors import InputError
 from defero.core.labels import Labels
 from defero.core.results import Decision
 from defero.judge.calibration import Forecasts, check_forecasts
-from defero.judge.intervals import Interval, ratio, share_intervals
+from defero.judge.intervals import Accuracies, Interval, ratio
 
 
 @dataclass(frozen=True, eq=False)
-class GroupCalibration:
+class GroupCalibration(Accuracies):
     """Promised and realised accuracy in G groups of answers; nan where a group has no answer.
 
     Attributes
     ----------
+    count, accuracy, low, high : (G,) or (G, J)
+        Each interval is at the level by itself. A promise outside it was not kept.
     groups : (G,)
         Names or numbers, in rising order.
-    count, right : (G,) or (G, J) int
-        How many answers, and how many of them are right.
-    promised, realised : the same shape
-        The mean confidence, and the share that was right.
-    low, high : the same shape
-        Interval of `realised`, each at the level by itself. A promise outside it was not kept.
+    promised : the same shape as accuracy
+        The mean confidence.
     """
 
     groups: Labels
-    count: IntArray
-    right: IntArray
     promised: FloatArray
-    realised: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def of(
-        cls, groups: Labels, count: IntArray, right: IntArray, total: FloatArray, *, level: float, interval: Interval
-    ) -> "GroupCalibration":
-        """Divide; `total` is the sum of the confidences."""
-        low, high = share_intervals(right, count, level=level, interval=interval)
-        floats = (frozen(one) for one in (ratio(total, count), ratio(right, count), low, high))
-        return cls(frozen(groups), frozen(count), frozen(right), *floats)
-
-
-@dataclass(frozen=True, eq=False)
-class SkillByClass:
-    """The accuracy of J experts on the items of each of K true classes; nan where they gave no answer.
-
-    Attributes
-    ----------
-    count : (J, K) int
-        How many answers.
-    accuracy : (J, K)
-        The share that was right.
-    low, high : (J, K)
-        Its Wilson interval, each at the level by itself.
-    """
-
-    count: IntArray
-    accuracy: FloatArray
-    low: FloatArray
-    high: FloatArray
 
 
 def calibration_by_group(
@@ -102,7 +67,7 @@ def calibration_by_group(
     Examples
     --------
     >>> result = calibration_by_group([[0.9], [0.7], [0.6]], [[1], [0], [1]], ["west", "west", "east"])
-    >>> result.groups.tolist(), result.promised.ravel().tolist(), result.realised.ravel().tolist()
+    >>> result.groups.tolist(), result.promised.ravel().tolist(), result.accuracy.ravel().tolist()
     (['east', 'west'], [0.6, 0.8], [1.0, 0.5])
     """
     forecasts = check_forecasts(confidence, correct, observed)
@@ -114,7 +79,8 @@ def calibration_by_group(
         raise InputError(
             "must be all names or all numbers, got both; write them as text first.", argument="groups"
         ) from error
-    return GroupCalibration.of(kinds, *_sums(forecasts, group_idx, len(kinds)), level=level, interval="wilson")
+    count, right, total = _sums(forecasts, group_idx, len(kinds))
+    return GroupCalibration.of(right, count, level=level, groups=frozen(kinds), promised=frozen(ratio(total, count)))
 
 
 def decision_calibration(
@@ -151,7 +117,7 @@ def decision_calibration(
     Examples
     --------
     >>> result = decision_calibration([0, 0, -1, 1], [[0.9, 0.6]] * 4, [[1, 0], [0, 0], [0, 0], [1, 1]])
-    >>> result.count.tolist(), result.promised.tolist(), result.realised.tolist()
+    >>> result.count.tolist(), result.promised.tolist(), result.accuracy.tolist()
     ([2, 1], [0.9, 0.6], [0.5, 1.0])
     """
     chosen, shape = chosen_experts(expert), np.shape(expert_proba)
@@ -169,14 +135,11 @@ def decision_calibration(
     forecasts = check_forecasts(expert_proba, correct, asked_mask, name="expert_proba")
     items = np.flatnonzero(asked_mask.any(axis=1))
     whom = chosen[items]
-    return GroupCalibration.of(
-        np.arange(shape[1]),
-        np.bincount(whom, minlength=shape[1]),
-        np.bincount(whom[forecasts.correct[items, whom]], minlength=shape[1]),
-        np.bincount(whom, weights=forecasts.confidence[items, whom], minlength=shape[1]).astype(np.float64),
-        level=level,
-        interval=interval,
-    )
+    count = np.bincount(whom, minlength=shape[1])
+    right = np.bincount(whom[forecasts.correct[items, whom]], minlength=shape[1])
+    total = np.bincount(whom, weights=forecasts.confidence[items, whom], minlength=shape[1]).astype(np.float64)
+    more: dict[str, Any] = {"groups": frozen(np.arange(shape[1])), "promised": frozen(ratio(total, count))}
+    return GroupCalibration.of(right, count, level=level, interval=interval, **more)
 
 
 def skill_by_class(
@@ -186,7 +149,7 @@ def skill_by_class(
     *,
     observed: ArrayLike | None = None,
     level: float = 0.95,
-) -> SkillByClass:
+) -> Accuracies:
     """Return how often each expert is right on the items of each true class: skill, not calibration.
 
     Calibrated confidences need not be calibrated given the true class: an expert who is right on every cat and on no
@@ -206,6 +169,11 @@ def skill_by_class(
     level : float
         Of each interval.
 
+    Returns
+    -------
+    Accuracies
+        Arrays (J, K).
+
     Examples
     --------
     >>> skill = skill_by_class([[1, 0], [1, 1], [0, 1]], [0, 0, 1], n_classes=2)
@@ -221,9 +189,7 @@ def skill_by_class(
             f"must be whole numbers in 0..{n_classes - 1}, the numbers of the classes.", argument="label_idx"
         )
     count, right, _ = _sums(forecasts, classes.astype(np.int64), n_classes)
-    count, right = count.T.copy(), right.T.copy()
-    low, high = share_intervals(right, count, level=level)
-    return SkillByClass(frozen(count), frozen(ratio(right, count)), frozen(low), frozen(high))
+    return Accuracies.of(right.T.copy(), count.T.copy(), level=level)
 
 
 def _sums(forecasts: Forecasts, group_idx: IntArray, n_groups: int) -> tuple[IntArray, IntArray, FloatArray]:

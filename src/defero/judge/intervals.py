@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
-from defero.core.checks.arrays import FloatArray, IntArray, flags, numbers, one_of, share
+from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers, one_of, share
 from defero.core.display import Plain, number
 from defero.core.errors import InputError
 
@@ -90,7 +90,7 @@ def clopper_pearson_interval(successes: float, total: float, *, level: float = 0
 
 
 def share_intervals(
-    right: IntArray, total: IntArray, *, level: float, interval: Interval = "wilson"
+    right: FloatArray | IntArray, total: IntArray, *, level: float, interval: Interval = "wilson"
 ) -> tuple[FloatArray, FloatArray]:
     """Return the lower and upper ends for arrays of counts, in their shape; nan where total is 0.
 
@@ -113,6 +113,40 @@ def ratio(part: FloatArray | IntArray, whole: FloatArray | IntArray) -> FloatArr
     [0.5, nan]
     """
     return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracies:
+    """Shares of right answers in cells, in arrays of one shape; nan where a cell has no answer.
+
+    Attributes
+    ----------
+    count : int
+        How many answers.
+    accuracy : float
+        The share that was right.
+    low, high : float
+        Its interval.
+
+    Examples
+    --------
+    >>> cells = Accuracies.of(np.array([8, 0]), np.array([10, 0]), level=0.95)
+    >>> cells.accuracy.tolist(), cells.low.round(4).tolist()
+    ([0.8, nan], [0.4902, nan])
+    """
+
+    count: IntArray
+    accuracy: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(
+        cls, right: FloatArray | IntArray, count: IntArray, *, level: float, interval: Interval = "wilson", **more: Any
+    ) -> Self:
+        """Divide right answers by all of them, and find the intervals; `more` are a subclass's own fields."""
+        low, high = share_intervals(right, count, level=level, interval=interval)
+        return cls(frozen(count), *map(frozen, (ratio(right, count), low, high)), **more)
 
 
 def simultaneous_level(level: float, count: int) -> float:
@@ -185,21 +219,7 @@ class Comparison(Plain):
         How many items that system alone got right.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *(
-            "n",
-            "first",
-            "second",
-            "difference",
-            "low",
-            "high",
-            "level",
-            "p_value",
-            "only_first",
-            "only_second",
-            "clear",
-        ),
-    )
+    MORE: ClassVar[tuple[str, ...]] = ("clear",)
 
     n: int
     first: float

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -141,11 +140,6 @@ class PanelRecord(Plain):
     kept_promise : "less", "as promised", "too few" or None
         What became of the promise; None where no case counts. Keeping more is as promised.
     """
-
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("promise", "target", "alpha", "asked_for", "kept", "low", "high", "raw_size", "filled_size"),
-        *("raw_size_half", "filled_size_half", "cases", "kept_promise", "deferred", "team_with_panels"),
-    )
 
     promise: str
     target: str

@@ -186,29 +186,4 @@ def chance_together(first: FloatArray, second: FloatArray, wrong: BoolArray, *, 
     covariance = float(((wrong[:, 0] - a) * (wrong[:, 1] - b)).sum())
     # Tilt by tilt: all at once would hold 240 numbers for each item.
     grown = [float(np.log((chances * np.exp(tilt * values)).sum(axis=0)).sum()) for tilt in _TILTS]
-    return _least(np.array(grown), covariance)
-
-
-def chance_of_same(same: int, chances: FloatArray) -> float:
-    """Bound the chance of at least so many equal wrong answers where item i has one with probability chances[i].
-
-    >>> round(chance_of_same(10, np.full(10, 0.5)), 4), chance_of_same(0, np.full(10, 0.5))
-    (0.001, 1.0)
-    """
-    grown = np.log1p(chances * np.expm1(_TILTS)[:, None]).sum(axis=1)
-    return _least(grown, float(same))
-
-
-def both_unlikely(first: float, second: float) -> float:
-    """Return how likely two independent chances have so small a product (Fisher's method).
-
-    >>> round(both_unlikely(0.05, 0.05), 4), both_unlikely(1.0, 1.0)
-    (0.0175, 1.0)
-    """
-    product = first * second
-    return product * (1 - math.log(product)) if product > 0 else 0.0
-
-
-def _least(grown: FloatArray, covariance: float) -> float:
-    """Return the smallest of exp(grown - s seen) over the tilts s, and at most 1."""
-    return math.exp(min(float((grown - _TILTS * covariance).min()), 0.0))
+    return math.exp(min(float((np.array(grown) - _TILTS * covariance).min()), 0.0))

@@ -1,7 +1,7 @@
 """Who errs with whom, beyond what the items explain? Two copies of one person are one person."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,8 +25,6 @@ from defero.judge.intervals import check_level
 from defero.judge.shared_chance import (
     Common,
     SharedResiduals,
-    both_unlikely,
-    chance_of_same,
     chance_together,
     common_correlation,
     explained_chance,
@@ -42,8 +40,6 @@ MOST_NAMED = 6
 _ROUNDS = 4
 COPY = 0.6
 """From this correlation on two experts are near-copies: together they are worth 1.25 voices at most."""
-_BORROWED = 5.0
-"""How many wrong answers of the pool each expert's own habits start with."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +64,8 @@ class SharedPair(Plain):
         A bound on how likely any pair of strangers looks so much alike: adjusted for the number of pairs.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("experts", "correlation", "agreement", "n_shared", "both_wrong", "same_wrong", "voices", "near_copies"),
-        "p_value",
-    )
+    HIDDEN: ClassVar[tuple[str, ...]] = ("first", "second")
+    MORE: ClassVar[tuple[str, ...]] = ("voices", "near_copies")
 
     first: int
     second: int
@@ -94,89 +88,21 @@ class SharedPair(Plain):
         return 2 / (1 + self.correlation)
 
 
-@dataclass(frozen=True, eq=False)
-class Wrongs:
-    """Answers, and which wrong ones the pool gives.
-
-    Attributes
-    ----------
-    answers : (n, J) class numbers, -1 where missing
-    labels : (n,) class numbers
-    habit : (K, K)
-        [y, k]: the share of the wrong answers to items of class y that are k.
-    alike : (K,)
-        The share of pairs of wrong answers to one item of class y that are the same.
-    """
-
-    answers: IntArray
-    labels: IntArray
-    habit: FloatArray
-    alike: FloatArray
-
-    @classmethod
-    def of(cls, answers: IntArray, labels: IntArray, *, n_classes: int) -> "Wrongs":
-        """Count."""
-        n_items = len(labels)
-        item, expert = np.nonzero((answers != MISSING) & (answers != labels[:, None]))
-        wrong_idx = answers[item, expert]
-        habit = np.bincount(labels[item] * n_classes + wrong_idx, minlength=n_classes**2).reshape(n_classes, n_classes)
-        cell, count = np.unique(item * n_classes + wrong_idx, return_counts=True)
-        each = np.bincount(item, minlength=n_items)
-        same = np.bincount(labels[cell // n_classes], weights=count * (count - 1), minlength=n_classes)
-        pairs = np.bincount(labels, weights=each * (each - 1), minlength=n_classes)
-        # One pair more, as alike as all: a class with few errors tells little.
-        overall = same.sum() / max(pairs.sum(), 1)
-        shares = (habit + 1e-9) / (habit + 1e-9).sum(axis=1, keepdims=True)
-        return cls(answers, labels, shares, (same + overall) / (pairs + 1))
-
-    def chance_alike(self, first: int, second: int, items: IntArray) -> FloatArray:
-        """Return how likely both give the same wrong answer to items that both get wrong.
-
-        The larger of what two of the pool do, and of what these two do by their own habits in that class.
-        """
-        habits = [self._habit_of(expert)[self.labels[items]] for expert in (first, second)]
-        return np.maximum(self.alike[self.labels[items]], (habits[0] * habits[1]).sum(axis=1))
-
-    def _habit_of(self, expert: int) -> FloatArray:
-        answers_given = self.answers[:, expert]
-        wrong = np.flatnonzero((answers_given != MISSING) & (answers_given != self.labels))
-        n_classes = len(self.alike)
-        own = np.bincount(self.labels[wrong] * n_classes + answers_given[wrong], minlength=n_classes**2)
-        drawn: FloatArray = own.reshape(n_classes, n_classes) + _BORROWED * self.habit
-        return drawn / drawn.sum(axis=1, keepdims=True)
-
-
 def judge_pair(
-    first: int,
-    second: int,
-    chances: FloatArray,
-    wrongs: Wrongs,
-    *,
-    common: float,
-    correlation: float,
-    names: Sequence[str],
-) -> SharedPair:
-    """Return two experts with what chance says of them, not adjusted yet; `chances` (n, J) are those of being wrong."""
-    answers_given = wrongs.answers[:, [first, second]]
-    items = np.flatnonzero((answers_given != MISSING).all(axis=1))
-    answers_given, truth = answers_given[items], wrongs.labels[items]
-    wrong: BoolArray = answers_given != truth[:, None]
-    both, alike = wrong.all(axis=1), answers_given[:, 0] == answers_given[:, 1]
-    p_value = chance_together(chances[items, first], chances[items, second], wrong, common=common)
-    if len(wrongs.alike) > 2:
-        same = chance_of_same(int((both & alike).sum()), wrongs.chance_alike(first, second, items[both]))
-        p_value = min(2 * min(p_value, both_unlikely(p_value, same)), 1.0)  # twice: the better of two looks
-    return SharedPair(
-        first,
-        second,
-        (names[first], names[second]),
-        correlation,
-        float(alike.mean()),
-        len(items),
-        int(both.sum()),
-        int((both & alike).sum()),
-        p_value,
-    )
+    first: int, second: int, chances: FloatArray, answers: IntArray, labels: IntArray, *, common: float
+) -> dict[str, Any]:
+    """Count what two experts did together; `chances` (n, J) are those of being wrong. The p value is not adjusted."""
+    items = np.flatnonzero((answers[:, [first, second]] != MISSING).all(axis=1))
+    given = answers[items][:, [first, second]]
+    wrong: BoolArray = given != labels[items, None]
+    both, alike = wrong.all(axis=1), given[:, 0] == given[:, 1]
+    return {
+        "agreement": float(alike.mean()),
+        "n_shared": len(items),
+        "both_wrong": int(both.sum()),
+        "same_wrong": int((both & alike).sum()),
+        "p_value": chance_together(chances[items, first], chances[items, second], wrong, common=common),
+    }
 
 
 def groups_of(pairs: Sequence[SharedPair]) -> tuple[tuple[int, ...], ...]:
@@ -274,9 +200,8 @@ def shared_errors(
         correlation_ab = (r_ab - c_ab) / (1 - c_ab),
 
     where c_ab is the correlation that the pool lets expect of a and b (`common_correlation`). A pair is named where its
-    correlation is `NOTEWORTHY` and chance does not explain it: a Chernoff bound on sum e_a e_b, put together with one
-    on how often both gave the same wrong answer (Fisher), times the number of pairs that share `LEAST_SHARED`
-    answers (Bonferroni). Bounds, since the normal law fails rare errors.
+    correlation is `NOTEWORTHY` and chance does not explain it: a Chernoff bound on sum e_a e_b, times the number of
+    pairs that share `LEAST_SHARED` answers (Bonferroni). A bound, since the normal law fails rare errors.
 
     Limits: with two or three experts hidden difficulty cannot be told from copying, and whatever goes together up to
     a correlation of 0.5 passes for difficulty. Experts who hardly err cannot be told apart. Difficulties that some
@@ -315,13 +240,12 @@ def shared_errors(
     n_classes = int(max(answer_idx.max(initial=0), truth.max(initial=0))) + 1
     correct = answer_idx == truth[:, None]
     q = explained_chance(correct, observed, truth, proba, n_classes=n_classes)
-    wrongs = Wrongs.of(answer_idx, truth, n_classes=n_classes)
     products = SharedResiduals.of(np.where(observed, ~correct - q, 0.0), q * (1 - q), observed)
     answered = observed.astype(np.float64)
     n_shared = (answered.T @ answered).astype(np.int64)
     enough = (n_shared >= LEAST_SHARED) & ~np.isnan(products.correlation)
     np.fill_diagonal(enough, False)
-    common, pairs = _search(products, enough, q, wrongs, named, level=level)
+    common, pairs = _search(products, enough, q, answer_idx, truth, named, level=level)
     correlation = np.clip((products.correlation - common.value) / (1 - common.value), -1, 1)
     whole = products.norm.sum()
     return SharedErrors(
@@ -335,7 +259,14 @@ def shared_errors(
 
 
 def _search(
-    products: SharedResiduals, enough: BoolArray, q: FloatArray, wrongs: Wrongs, named: tuple[str, ...], *, level: float
+    products: SharedResiduals,
+    enough: BoolArray,
+    q: FloatArray,
+    answers: IntArray,
+    labels: IntArray,
+    named: tuple[str, ...],
+    *,
+    level: float,
 ) -> tuple[Common, list[SharedPair]]:
     """Return the pool's correlations (J, J) and the pairs beyond them; who is named says no more what is typical."""
     n_pairs = int(np.triu(enough).sum())
@@ -345,13 +276,13 @@ def _search(
         beyond = np.nan_to_num((products.correlation - common.value) / (1 - common.value))
         # Chernoff's bound of what lies less than a standard deviation out is never small.
         far = products.total - common.most * products.norm > np.sqrt(products.variance)
-        candidates = [
-            judge_pair(a, b, q, wrongs, common=common.most[a, b], correlation=min(float(beyond[a, b]), 1), names=named)
-            for a, b in np.argwhere(np.triu(enough & far & (beyond >= NOTEWORTHY))).tolist()
-        ]
-        # Adjusted for the number of pairs (Bonferroni).
-        adjusted = [replace(pair, p_value=min(pair.p_value * n_pairs, 1.0)) for pair in candidates]
-        pairs = [pair for pair in adjusted if pair.p_value <= 1 - level]
+        pairs = []
+        for a, b in np.argwhere(np.triu(enough & far & (beyond >= NOTEWORTHY))).tolist():
+            counted = judge_pair(a, b, q, answers, labels, common=common.most[a, b])
+            # Adjusted for the number of pairs (Bonferroni).
+            counted["p_value"] = min(counted["p_value"] * n_pairs, 1.0)
+            pairs.append(SharedPair(a, b, (named[a], named[b]), min(float(beyond[a, b]), 1), **counted))
+        pairs = [pair for pair in pairs if pair.p_value <= 1 - level]
         before, typical = typical, np.ones(enough.shape, dtype=np.bool_)
         for pair in pairs:
             typical[[pair.first, pair.second], [pair.second, pair.first]] = False

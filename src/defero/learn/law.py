@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -161,10 +162,11 @@ def _of_wrong_answers(known: KnownAnswers, law: Law) -> Law:
         evidence = known.evidence(replace(law, difficulty=0.0, lean=lean, decoy=decoy))
         return float((evidence.log_likelihood - evidence.node_weights[:, :, 0])[rows, known.label_idx].sum())
 
+    lean = decoy = 0.0
     for _ in range(2):
-        law = replace(law, lean=_best_on_grid(lambda lean: value(lean, law.decoy), LEANS))
-        law = replace(law, decoy=_best_on_grid(lambda decoy: value(law.lean, decoy), DECOYS))
-    return law
+        lean = _best_on_grid(partial(value, decoy=decoy), LEANS)
+        decoy = _best_on_grid(partial(value, lean), DECOYS)
+    return replace(law, lean=lean, decoy=decoy)
 
 
 def _trust(known: KnownAnswers, law: Law) -> float:

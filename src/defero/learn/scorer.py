@@ -1,7 +1,8 @@
 """SkillScorer: a model of the classes, and the experts' skill by class; experts can join later."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.codec import Count, Within
 from defero.core.errors import InputError
+from defero.core.labels import MISSING
 from defero.core.scores import Scores, logit
 from defero.learn.skill import Skill, summed
 from defero.scorers import AnyScorer, Scorer
@@ -94,6 +96,16 @@ class SkillScorer:
             raise InputError("the weights of a mixture of experts add up to 1, so no expert can join; fit again.")
         skill = self.skill.with_expert(seen, scores.class_proba, label_idx, correct, weight=weight)
         return replace(self, skill=skill, order=np.append(self.order, self.n_own + self.skill.n_experts))
+
+    def after(self, items: Iterable[Any], label_idx: IntArray, answer_idx: IntArray) -> "SkillScorer":
+        """Return the scorer once it has learned from the answers (n, J) of experts with a skill to n items.
+
+        Each of the items is a batch of one.
+        """
+        read = ((seen, scores.class_proba) for scores, seen in map(self._score_and_read, items))
+        item_idx, place = np.nonzero(answer_idx != MISSING)
+        right = answer_idx[item_idx, place] == label_idx[item_idx]
+        return replace(self, skill=self.skill.after(read, label_idx, item_idx, self.order[place] - self.n_own, right))
 
     def with_unknown(self) -> "SkillScorer":
         """Return the scorer with one more expert at the end, of whom nothing but the population is known."""

@@ -3,9 +3,10 @@
 The best of several noisy estimates is too high. On held-out items let j* be the expert with the largest probability s
 among all J, and q the probability that the model is right. Where j* answered,
 
-    logit P(j* is right) = a + b logit s + c logit q + u_j*
+    logit P(j* is right) = a + b logit s + c logit q
 
-is fitted; the map is applied to every expert, so that the chosen one is chosen and promised by it.
+is fitted and applied to every expert. It is the same for all, so that it never changes who looks best: a shift of each
+expert, learned from the few items on which they were chosen, would choose a second time by the same noise.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from defero.core.codec import AnyFloat, Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid
 from defero.learn.calibrator import Calibrator, Method
-from defero.learn.logistic import Gain, expert_shifts, fit_logistic, gain_of_asking
+from defero.learn.logistic import Gain, fit_logistic, gain_of_asking
 
 MOST_LOG_ODDS = 7.0
 """Probabilities beyond 0.999 are taken as that."""
@@ -78,8 +79,6 @@ class SelectionMap:
     ----------
     weights : (3,)
         a, b, c.
-    expert_shift : (J,)
-        u_j.
     asks : bool
         Whether asking paid on held-out items; if not, the model decides everything.
     n_items : int
@@ -91,14 +90,13 @@ class SelectionMap:
 
     Examples
     --------
-    >>> identity = SelectionMap(np.array([0.0, 1.0, 0.0]), np.zeros(1), True, 0, np.nan, np.nan)
+    >>> identity = SelectionMap(np.array([0.0, 1.0, 0.0]), True, 0, np.nan, np.nan)
     >>> scores = Scores.from_probabilities([[0.9, 0.1]], [[0.8]])
     >>> identity.apply(scores).round(6).tolist()
     [[0.8]]
     """
 
     weights: FloatArray
-    expert_shift: FloatArray
     asks: bool
     n_items: Annotated[int, Within(0)]
     gain: AnyFloat
@@ -106,10 +104,8 @@ class SelectionMap:
     asks_several: bool = True
 
     def __post_init__(self) -> None:
-        for name, shape in {"weights": (3,), "expert_shift": (len(self.expert_shift),)}.items():
-            value = getattr(self, name)
-            if value.shape != shape or not np.isfinite(value).all():
-                raise InputError(f"must be finite numbers of shape {shape}, got {value.shape}.", argument=name)
+        if self.weights.shape != (3,) or not np.isfinite(self.weights).all():
+            raise InputError(f"must be three finite numbers, got shape {self.weights.shape}.", argument="weights")
 
     def apply(self, scores: Scores) -> FloatArray:
         """Return P(expert j is right, should they be chosen), (n, J)."""
@@ -117,25 +113,12 @@ class SelectionMap:
 
     def log_odds(self, scores: Scores) -> FloatArray:
         """Return the log-odds that expert j is right, should they be chosen, (n, J)."""
-        if scores.n_experts != len(self.expert_shift):
-            raise InputError(
-                f"must be of {len(self.expert_shift)} experts, got {scores.n_experts} columns.", argument="scores"
-            )
         a, b, c = self.weights
         claimed = scores.expert_raw if scores.link == "logit" else logit(scores.expert_proba)
         log_odds = np.clip(claimed, -MOST_LOG_ODDS, MOST_LOG_ODDS)
         log_odds *= b
         log_odds += (a + c * _log_odds(scores.model_proba))[:, None]
-        log_odds += self.expert_shift
         return log_odds
-
-    def take(self, experts: IntArray) -> "SelectionMap":
-        """Return the map of some experts, in this order."""
-        return replace(self, expert_shift=self.expert_shift[experts])
-
-    def with_newcomer(self) -> "SelectionMap":
-        """Return the map with one more expert at the end, as the average one."""
-        return replace(self, expert_shift=np.append(self.expert_shift, 0.0))
 
 
 def fit_selection(held_out: HeldOut) -> SelectionMap:
@@ -145,13 +128,13 @@ def fit_selection(held_out: HeldOut) -> SelectionMap:
     hide the selection bias. Only where that expert rarely answered, the best of those who did fills up to 300 items.
     """
     scores = held_out.scores
-    n, n_experts = scores.expert_proba.shape
+    n = len(scores)
     chosen = _chosen(held_out)
     used = chosen.weight > 0
     n_items = int(used.sum())
     several = held_out.several is None or held_out.several.asks
     if n_items < FEWEST_ITEMS:
-        return SelectionMap(GUESS, np.zeros(n_experts), True, n_items, np.nan, np.nan, asks_several=several)
+        return SelectionMap(GUESS, True, n_items, np.nan, np.nan, asks_several=several)
     fold = (np.arange(n) % _FOLDS if held_out.fold is None else held_out.fold)[used]
     right = held_out.correct[np.arange(n), chosen.expert][used].astype(np.float64)
     columns = np.column_stack(
@@ -170,10 +153,7 @@ def fit_selection(held_out: HeldOut) -> SelectionMap:
         asked = sigmoid(columns[inside] @ others) >= scores.model_proba[used][inside]
         gain[inside] = np.where(asked, right[inside] - held_out.model_right[used][inside], 0.0)
     asking = gain_of_asking(gain, weight)
-    shifts = expert_shifts(columns @ weights, right, weight, chosen.expert[used], n_experts)
-    return SelectionMap(
-        weights, shifts, asking.asks, round(asking.n_cases), asking.mean, asking.standard_error, several
-    )
+    return SelectionMap(weights, asking.asks, round(asking.n_cases), asking.mean, asking.standard_error, several)
 
 
 def _fit_map(columns: FloatArray, right: FloatArray, weight: FloatArray) -> FloatArray:

@@ -7,13 +7,13 @@ The population is learned by empirical Bayes: who has answered nothing is the po
 near it. f_j are boosted trees that start from the expert's own log-odds on held-out answers; few answers grow no trees.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, frozen
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
@@ -21,6 +21,7 @@ from defero.core.splits import sample_rows
 from defero.learn.classes import TreeColumns
 from defero.learn.forest import Forest
 from defero.learn.heads import Heads, fit_head
+from defero.learn.online import after_answers
 from defero.learn.prior import scaling
 
 MOST_LOG_ODDS = 7.0
@@ -216,6 +217,31 @@ class Skill:
         """Return the skill with somebody at the end of whom nothing but the population is known."""
         prior = self.heads.prior
         return replace(self, heads=self.heads.with_head(fit_head(np.empty((0, prior.n_features)), [], prior)))
+
+    def after(
+        self,
+        items: Iterable[tuple[FloatArray, FloatArray]],
+        label_idx: IntArray,
+        item_idx: IntArray,
+        expert_idx: IntArray,
+        right: BoolArray,
+    ) -> "Skill":
+        """Return the skill once m answers to n items of known class were learned from, one after the other.
+
+        Parameters
+        ----------
+        items : n pairs
+            Features (1, d) and class probabilities (1, K) of each item alone: in a batch the last bit of a number may
+            depend on the other items.
+        label_idx : (n,)
+        item_idx, expert_idx, right : (m,)
+        """
+        phi, added = np.empty((len(label_idx), self.heads.prior.n_features)), np.zeros((len(label_idx), self.n_experts))
+        for i, (features, class_proba) in enumerate(items):
+            phi[i] = with_class(*self._read(features, class_proba), label_idx[i : i + 1])
+            added[i] = self._with_trees(features, np.zeros((1, self.n_experts, 1)))[0, :, 0]
+        by_trees = added[item_idx, expert_idx]
+        return replace(self, heads=after_answers(self.heads, phi, item_idx, expert_idx, right, added=by_trees))
 
     def take(self, experts: Sequence[int]) -> "Skill":
         """Return the skill of some experts, in this order."""

@@ -12,30 +12,12 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.checks.experts import check_same_form, complete_labels
 from defero.core.labels import answer_matrix, missing_cells
 from defero.core.trial import Trial
-from defero.judge import reliability_bins, wilson_interval
+from defero.judge import Accuracies, reliability_bins
 from defero.judge.intervals import simultaneous_level
 from defero.plotting import style
 from defero.plotting.style import Display, check_sizes
 
 _STRIP = 0.16
-
-
-@dataclass(frozen=True, eq=False)
-class BinnedShare:
-    """A share in each of B bins of the model's confidence; nan in empty bins.
-
-    Attributes
-    ----------
-    count : (B,) int
-        Cases in the bin; for the experts, cases with an answer.
-    value, low, high : (B,)
-        Mean share, and Wilson's intervals, which hold simultaneously for all B bins.
-    """
-
-    count: IntArray
-    value: FloatArray
-    low: FloatArray
-    high: FloatArray
 
 
 @dataclass(eq=False)
@@ -50,13 +32,15 @@ class AgreementDisplay(Display):
     edges : (B + 1,)
     confidence : (B,)
         Mean confidence of the model in each bin; nan in empty bins.
-    model_right, expert_right, agree : BinnedShare
+    model_right, expert_right, agree : Accuracies
+        In each of B bins of the model's confidence; their intervals hold simultaneously. For the experts the count is
+        of cases with an answer.
     level : float
 
     Examples
     --------
     >>> display = AgreementDisplay.from_predictions([0.6, 0.9, 0.9], [0, 1, 1], [[1, 1], [1, 0], [1, -1]], [1, 1, 1])
-    >>> display.agree.value[[5, 8]].tolist(), display.expert_right.value[[5, 8]].tolist()
+    >>> display.agree.accuracy[[5, 8]].tolist(), display.expert_right.accuracy[[5, 8]].tolist()
     ([0.0, 0.75], [1.0, 0.75])
     >>> from matplotlib import pyplot as plt
     >>> plt.close(display.figure_)
@@ -64,9 +48,9 @@ class AgreementDisplay(Display):
 
     edges: FloatArray
     confidence: FloatArray
-    model_right: BinnedShare
-    expert_right: BinnedShare
-    agree: BinnedShare
+    model_right: Accuracies
+    expert_right: Accuracies
+    agree: Accuracies
     level: float = 0.95
 
     @classmethod
@@ -129,7 +113,7 @@ class AgreementDisplay(Display):
             _binned(_mean_over(columns == other[:, None], observed), bins, n_bins=n_bins, level=each)
             for other in (truth, predicted)
         )
-        model_right = BinnedShare(model.count[0], model.accuracy[0], model.low[0], model.high[0])
+        model_right = Accuracies(model.count[0], model.accuracy[0], model.low[0], model.high[0])
         return cls(model.edges, model.confidence[0], model_right, expert_right, agree, level).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> "AgreementDisplay":
@@ -141,16 +125,8 @@ class AgreementDisplay(Display):
                 self._draw_line(ax, getattr(self, name), label, line_style)
             count = self.model_right.count
             height = count / max(int(count.max()), 1) * (_STRIP - 0.03)
-            ax.bar(
-                self.edges[:-1],
-                height,
-                np.diff(self.edges),
-                -_STRIP,
-                align="edge",
-                color=style.MUTED,
-                linewidth=0,
-                label="count",
-            )
+            bars: dict[str, Any] = {"align": "edge", "color": style.MUTED, "linewidth": 0, "label": "count"}
+            ax.bar(self.edges[:-1], height, np.diff(self.edges), -_STRIP, **bars)
             ax.axhline(0, color=style.MUTED, linewidth=0.6)
             ax.set(xlim=(self._left_end(), 1), ylim=(-_STRIP, 1.02))
             style.in_percent(ax.xaxis)
@@ -163,13 +139,13 @@ class AgreementDisplay(Display):
             style.legend_above(ax, handles=handles)
         return self
 
-    def _draw_line(self, ax: Axes, share: BinnedShare, label: str, line_style: dict[str, Any]) -> None:
+    def _draw_line(self, ax: Axes, share: Accuracies, label: str, line_style: dict[str, Any]) -> None:
         filled = share.count > 0
         x = self.confidence[filled]
         ax.fill_between(x, share.low[filled], share.high[filled], color=line_style["color"], alpha=0.13, linewidth=0)
         # The band of a single bin has no width, so its ends are drawn too.
         ax.vlines(x, share.low[filled], share.high[filled], color=line_style["color"], linewidth=0.7, alpha=0.6)
-        ax.plot(x, share.value[filled], label=label, markersize=4.5, linewidth=1.4, **line_style)
+        ax.plot(x, share.accuracy[filled], label=label, markersize=4.5, linewidth=1.4, **line_style)
 
     def _left_end(self) -> float:
         """Return the left end of the axis: the confidence with K classes is at least 1 / K."""
@@ -190,13 +166,10 @@ def _mean_over(cells: ArrayLike, observed: BoolArray) -> FloatArray:
     return np.divide(hits, total, out=np.full(len(total), np.nan), where=total > 0)
 
 
-def _binned(values: FloatArray, bins: IntArray, *, n_bins: int, level: float) -> BinnedShare:
+def _binned(values: FloatArray, bins: IntArray, *, n_bins: int, level: float) -> Accuracies:
     """Return the mean of values in [0, 1] in each bin, leaving nan out."""
     finite = ~np.isnan(values)
     count = np.bincount(bins[finite], minlength=n_bins)
     total = np.bincount(bins[finite], weights=values[finite], minlength=n_bins)
-    mean = np.divide(total, count, out=np.full(n_bins, np.nan), where=count > 0)
     # Shares in [0, 1] vary at most as much as 0 and 1 with the same mean: Wilson's interval is conservative.
-    ends = [wilson_interval(min(float(s), float(n)), float(n), level=level) for s, n in zip(total, count, strict=True)]
-    low, high = np.array(ends).T
-    return BinnedShare(count, mean, low, high)
+    return Accuracies.of(np.minimum(total, count), count, level=level)

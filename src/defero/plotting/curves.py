@@ -1,12 +1,15 @@
 """Accuracy of the team by the share of deferred cases, and quality of a pool by its cost."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, flags
+from defero.core.errors import InputError
+from defero.core.results import MODEL
 from defero.core.trial import Trial
 from defero.judge import DeferralCurve, deferral_curve, wilson_interval
 from defero.judge.accuracy import trial_curve
@@ -53,6 +56,8 @@ class DeferralCurveDisplay(Display):
     def from_trial(cls, trial: Trial, *, ax: Axes | None = None) -> "DeferralCurveDisplay":
         """Draw a trial; each case goes to its best expert among those who answered it."""
         check_sizes(len(trial))
+        if not (trial.decision.best_expert != MODEL).any():
+            raise InputError("no case could be deferred to anybody: there is no curve to draw.")
         return cls(trial_curve(trial), _used(trial.decision.deferred, trial.team_correct)).plot(ax)
 
     @classmethod
@@ -92,32 +97,14 @@ class DeferralCurveDisplay(Display):
         with style.drawing():
             ax = self._take(ax, size=(5.2, 4.0))
             style.dress(ax, x="share of cases deferred", y="right")
-            ax.plot(
-                curve.rate,
-                curve.oracle,
-                color=style.MUTED,
-                linewidth=1.1,
-                linestyle="--",
-                label="best order, known only in hindsight",
-            )
+            thin: dict[str, Any] = {"color": style.MUTED, "linewidth": 1.1}
+            ax.plot(curve.rate, curve.oracle, linestyle="--", label="best order, known only in hindsight", **thin)
             ax.plot(curve.rate, curve.accuracy, color=style.TEAM, linewidth=1.8, label="team, largest gain first")
-            ax.plot(curve.rate, curve.random, color=style.MUTED, linewidth=1.1, linestyle=":", label="random order")
-            for end, name, marker, colour in (
-                (0, "model alone", "s", style.MODEL),
-                (-1, "all deferred", "^", style.EXPERT),
-            ):
+            ax.plot(curve.rate, curve.random, linestyle=":", label="random order", **thin)
+            ends = (0, "model alone", "s", style.MODEL), (-1, "all deferred", "^", style.EXPERT)
+            for end, name, marker, color in ends:
                 label = f"{name}: {style.percent(curve.accuracy[end])}"
-                ax.plot(
-                    curve.rate[end],
-                    curve.accuracy[end],
-                    linestyle="none",
-                    marker=marker,
-                    markersize=6.5,
-                    color=colour,
-                    label=label,
-                    clip_on=False,
-                    zorder=4,
-                )
+                style.draw_points(ax, curve.rate[end], curve.accuracy[end], marker=marker, color=color, label=label)
             if self.used is not None:
                 self._mark_used(ax, self.used)
             ax.set_xlim(0, 1)
@@ -130,21 +117,10 @@ class DeferralCurveDisplay(Display):
     def _mark_used(self, ax: Axes, used: UsedRate) -> None:
         label = f"as used: {style.percent(used.rate)} deferred, {style.percent(used.accuracy)} right"
         ends = [[used.accuracy - used.low], [used.high - used.accuracy]]
-        ax.errorbar(
-            [used.rate],
-            [used.accuracy],
-            yerr=np.abs(ends),  # rounding can put an end on the other side of the share
-            color=style.INK,
-            marker="D",
-            markersize=7.5,
-            markerfacecolor="none",
-            linewidth=0,
-            elinewidth=1.0,
-            capsize=2.5,
-            label=label,
-            zorder=5,
-            clip_on=False,
-        )
+        looks: dict[str, Any] = {"color": style.INK, "linewidth": 0, "elinewidth": 1.0, "capsize": 2.5, "zorder": 5}
+        mark: dict[str, Any] = {"marker": "D", "markersize": 7.5, "markerfacecolor": "none", "clip_on": False}
+        # Rounding can put an end on the other side of the share.
+        ax.errorbar([used.rate], [used.accuracy], yerr=np.abs(ends), label=label, **looks, **mark)
 
 
 def _used(deferred: BoolArray, team_correct: BoolArray) -> UsedRate:

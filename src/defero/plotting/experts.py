@@ -1,6 +1,7 @@
 """What experts do: how many cases each gets and how well they do on these, and how well on each class."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +14,7 @@ from defero.core.checks.experts import asked_answers, check_same_form, chosen_ex
 from defero.core.labels import answer_matrix
 from defero.core.results import Decision
 from defero.core.trial import Trial
-from defero.judge import GroupCalibration, SkillByClass, decision_calibration, skill_by_class
+from defero.judge import Accuracies, GroupCalibration, decision_calibration, skill_by_class
 from defero.judge.intervals import Interval
 from defero.plotting import style
 from defero.plotting.style import Display, check_sizes, side_by_side
@@ -37,7 +38,7 @@ class ExpertLoadDisplay(Display):
     Examples
     --------
     >>> display = ExpertLoadDisplay.from_predictions([0, 1, 1, -1], [[1, 0], [0, 0], [1, 1], [0, 0]], [1, 0, 0, 0])
-    >>> display.order.tolist(), display.usage.count.tolist(), display.usage.realised.tolist()
+    >>> display.order.tolist(), display.usage.count.tolist(), display.usage.accuracy.tolist()
     ([1, 0], [1, 2], [1.0, 0.5])
     >>> from matplotlib import pyplot as plt
     >>> plt.close(display.figure_)
@@ -135,15 +136,8 @@ class ExpertLoadDisplay(Display):
         ax.barh(rows, share[order], height=0.62, color=style.TEAM, linewidth=0, label="load")
         for row, j in enumerate(order):
             text = f"{count[j]:,}" if count[j] else "never asked"
-            ax.annotate(
-                text,
-                (share[j], row),
-                (3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=style.SMALL,
-                color=style.INK,
-            )
+            beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
+            ax.annotate(text, (share[j], row), fontsize=style.SMALL, color=style.INK, **beside)
         ax.set_xlim(0, max(1.25 * float(share.max()), 0.01))
         style.in_percent(ax.xaxis, most_ticks=4)
         style.write_names(ax.yaxis, [self.expert_names[j] for j in order])
@@ -155,28 +149,11 @@ class ExpertLoadDisplay(Display):
         expert_idx = order[places]
         low, high = usage.low[expert_idx], usage.high[expert_idx]
         ax.hlines(places, low, high, color=style.EXPERT, linewidth=1.6, label="interval")
-        ax.plot(
-            usage.realised[expert_idx],
-            places,
-            linestyle="none",
-            marker="o",
-            markersize=4.5,
-            color=style.EXPERT,
-            label=f"accuracy, with {style.whole_percent(self.level)} interval",
-            zorder=3,
-        )
+        label = f"accuracy, with {style.whole_percent(self.level)} interval"
+        style.draw_points(ax, usage.accuracy[expert_idx], places, marker="o", color=style.EXPERT, label=label, size=4.5)
         if np.isfinite(usage.promised).any():
-            ax.plot(
-                usage.promised[expert_idx],
-                places,
-                linestyle="none",
-                marker="D",
-                markersize=5,
-                markerfacecolor="none",
-                markeredgecolor=style.INK,
-                label="promised",
-                zorder=4,
-            )
+            looks: dict[str, Any] = {"marker": "D", "color": style.INK, "label": "promised", "hollow": True, "size": 5}
+            style.draw_points(ax, usage.promised[expert_idx], places, **looks)
         ends = np.concatenate([low, usage.promised[expert_idx], [1.0]])
         lowest = float(np.nanmin(ends)) if len(expert_idx) else 0.0
         ax.set_xlim(max(0.0, lowest - 0.04) if lowest < 0.96 else 0.9, 1.01)
@@ -199,7 +176,7 @@ class SkillDisplay(Display):
 
     Attributes
     ----------
-    skill : SkillByClass of J experts and K classes
+    skill : Accuracies of J experts and K classes
     expert_names : J names
     classes : K names
 
@@ -212,7 +189,7 @@ class SkillDisplay(Display):
     >>> plt.close(display.figure_)
     """
 
-    skill: SkillByClass
+    skill: Accuracies
     expert_names: tuple[str, ...]
     classes: tuple[str, ...]
 
@@ -286,16 +263,9 @@ class SkillDisplay(Display):
         answered = accuracy[self.skill.count > 0]
         lowest = np.floor(10 * answered.min()) / 10 if answered.size else 0.0
         columns, rows = np.arange(n_classes + 1) - 0.5, np.arange(n_experts + 1) - 0.5
-        mesh = ax.pcolormesh(
-            columns,
-            rows,
-            np.ma.masked_invalid(accuracy),
-            cmap=style.HEAT,
-            vmin=min(lowest, 0.9),
-            vmax=1.0,
-            edgecolors=style.PAPER,
-            linewidth=0.6,
-        )
+        looks: dict[str, Any] = {"cmap": style.HEAT, "edgecolors": style.PAPER, "linewidth": 0.6}
+        known = np.ma.masked_invalid(accuracy)
+        mesh = ax.pcolormesh(columns, rows, known, vmin=min(lowest, 0.9), vmax=1.0, **looks)
         unknown = [Rectangle((k - 0.5, j - 0.5), 1, 1) for j, k in np.argwhere(self.skill.count == 0)]
         if unknown:
             ax.add_collection(PatchCollection(unknown, **style.UNKNOWN), autolim=False)
@@ -307,15 +277,8 @@ class SkillDisplay(Display):
             if np.isnan(share):
                 continue
             dark = np.array(mesh.to_rgba(np.asarray(share))[:3]) ** 2.2 @ _BRIGHTNESS < 0.18
-            ax.text(
-                k,
-                j,
-                f"{100 * share:.0f}",
-                ha="center",
-                va="center",
-                fontsize=style.SMALL,
-                color=style.ON_DARK_CELL if dark else style.ON_LIGHT_CELL,
-            )
+            color = style.ON_DARK_CELL if dark else style.ON_LIGHT_CELL
+            ax.text(k, j, f"{100 * share:.0f}", ha="center", va="center", fontsize=style.SMALL, color=color)
 
     def _draw_scale(self, ax: Axes, mesh: QuadMesh) -> None:
         bar = self.figure_.colorbar(mesh, cax=ax.inset_axes((1.03, 0, 0.05, 1)))

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -177,24 +178,15 @@ class ReliabilityDisplay(Display):
 
     def _draw_legend(self, host: Axes, *, n_columns: int) -> None:
         above_titles = ScaledTranslation(0, 30 / 72, self.figure_.dpi_scale_trans)
-        host.legend(
-            handles=self._legend_handles(),
-            loc="lower left",
-            bbox_to_anchor=(0, 1),
-            bbox_transform=host.transAxes + above_titles,
-            borderaxespad=0,
-            ncols=n_columns,
-            columnspacing=1.5,
-        )
-
-    def _legend_handles(self) -> list[Line2D | Patch]:
         band = style.whole_percent(self.level)
-        return [
+        handles: list[Artist] = [
             Line2D([], [], **(_INSIDE | {"label": "accuracy, by confidence"})),
             Patch(color=style.TEAM, alpha=_FAINT, linewidth=0, label=f"{band} band, all bins together"),
             Line2D([], [], **(_OUTSIDE | {"label": "confidence outside the band"})),
             Patch(color=style.MUTED, linewidth=0, label="number of answers"),
         ]
+        at: dict[str, Any] = {"bbox_to_anchor": (0, 1), "bbox_transform": host.transAxes + above_titles}
+        style.legend_above(host, handles=handles, ncols=n_columns, borderaxespad=0, **at)
 
 
 _INSIDE: dict[str, Any] = {
@@ -204,10 +196,4 @@ _INSIDE: dict[str, Any] = {
     "color": style.TEAM,
     "label": "inside",
 }
-_OUTSIDE: dict[str, Any] = {
-    "linestyle": "none",
-    "marker": "D",
-    "markersize": 4.0,
-    "color": style.MISSED,
-    "label": "outside",
-}
+_OUTSIDE = _INSIDE | {"marker": "D", "markersize": 4.0, "color": style.MISSED, "label": "outside"}

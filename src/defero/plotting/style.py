@@ -94,16 +94,19 @@ def in_percent(axis: Axis, *, most_ticks: int = 5) -> None:
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}\u00a0%"))
 
 
-def legend_above(ax: Axes, *, handles: Sequence[Artist] | None = None, ncols: int = 2) -> None:
+def legend_above(ax: Axes, *, handles: Sequence[Artist] | None = None, ncols: int = 2, **place: Any) -> None:
     """Draw the legend above the Axes, of everything that has a label where no handles are named."""
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 1.0),
-        ncols=ncols,
-        columnspacing=1.5,
-        borderaxespad=0.3,
-    )
+    place = {"bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.3, **place}
+    ax.legend(handles=handles, loc="lower left", ncols=ncols, columnspacing=1.5, **place)
+
+
+def draw_points(
+    ax: Axes, x: Any, y: Any, *, marker: str, color: str, label: str, size: float = 6.5, hollow: bool = False
+) -> None:
+    """Draw marks without a line, whole even at the edge of the Axes."""
+    face = "none" if hollow else color
+    looks: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": color, "clip_on": False, "zorder": 4}
+    ax.plot(x, y, linestyle="none", marker=marker, markersize=size, color=color, label=label, **looks)
 
 
 def write_names(axis: Axis, names: Sequence[str]) -> None:

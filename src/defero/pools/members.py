@@ -11,9 +11,9 @@ from defero.core.checks.arrays import FloatArray, IntArray, names
 from defero.core.errors import InputError
 from defero.core.order import HashArray
 from defero.core.wording import did_you_mean, join_names
+from defero.learn.scores import LearnedPrices
 from defero.pools.inputs import price_matrix, score_matrix
 from defero.pools.judge import Judge, corrected_marks
-from defero.pools.models import LinearPart
 from defero.pools.parts import PoolParts
 
 Pool = TypeVar("Pool", bound=PoolParts)
@@ -83,17 +83,16 @@ def without_member(pool: Pool, name: str) -> Pool:
 
 def of_members(pool: Pool, members: Sequence[int] | IntArray) -> Pool:
     """Return the pool of some members, in this order."""
-    chosen, prices = np.asarray(members), pool.price_model
+    chosen, prices = np.asarray(members), pool.prices_learned
     return replace(
         pool,
-        model=pool.model.of_members(chosen),
+        model=pool.model.take(chosen),
         expert_names=tuple(pool.expert_names[j] for j in chosen),
         n_scores=pool.n_scores[chosen],
         train_score=pool.train_score[chosen],
         train_price=pool.train_price[chosen],
         covariance=pool.covariance[np.ix_(chosen, chosen)],
-        price_known=pool.price_known[chosen],
-        price_model=None if prices is None else LinearPart(prices.weights[:, chosen], prices.intercept[chosen]),
+        prices_learned=None if prices is None else prices.take(chosen),
     )
 
 
@@ -114,17 +113,13 @@ def _alike(like: str | Sequence[str], expert_names: tuple[str, ...]) -> FloatArr
 
 def _with_price(pool: PoolParts, name: str, price: float | None) -> dict[str, Any]:
     money = np.nan if price is None else float(price_matrix([price], (name,), n_items=1)[0, 0])
-    model = pool.price_model
-    if model is None and np.isfinite(money):
-        n_others = len(pool.expert_names)
-        model = LinearPart(np.zeros((pool.model.n_features, n_others)), np.zeros(n_others))
-    if model is not None:
-        weights = np.column_stack([model.weights, np.zeros(len(model.weights))])
-        model = LinearPart(weights, np.append(model.intercept, np.nan_to_num(money)))
+    learned, n_others = pool.prices_learned, len(pool.expert_names)
+    if learned is None and np.isfinite(money):
+        nothing = np.zeros((pool.model.n_features, n_others)), np.zeros(n_others)
+        learned = LearnedPrices(*nothing, np.zeros(n_others, dtype=np.bool_))
     return {
         "train_price": np.append(pool.train_price, money),
-        "price_known": np.append(pool.price_known, bool(np.isfinite(money))),
-        "price_model": model,
+        "prices_learned": None if learned is None else learned.with_member(money),
     }
 
 

@@ -12,18 +12,17 @@ from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.order import HashArray
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.learn.scores import LearnedPrices, ScoreScorer
 from defero.pools.frontier import upper_hull
-from defero.pools.models import LinearPart, ScoreModel
 
 NotNegative = Annotated[float, Within(0)]
 
 
 @dataclass(frozen=True)
 class PoolFacts:
-    """What a pool remembers of its making: the learner that `fit` chose and why, and the columns of its table."""
+    """What a pool remembers of its making: the held-out score of those chosen, and the columns of its table."""
 
-    learner: str = "given"
-    held_out: Mapping[str, float] = field(default_factory=dict)
+    held_out: float | None = None
     n_items: Annotated[int, Within(0)] = 0
     fees: Mapping[str, str | NotNegative] | None = None
     error_cost: NotNegative | None = None
@@ -41,7 +40,7 @@ class PoolParts(Preformatted):
 
     Attributes
     ----------
-    model : ScoreModel
+    model : ScoreScorer
         Expected scores.
     expert_names : J names
     n_scores : (J,) int
@@ -52,9 +51,8 @@ class PoolParts(Preformatted):
         Of the members' scores around their expectations.
     chosen_map : (a, b)
         The expected score s of the one who is chosen is a + b s: the best of several estimates is too high.
-    price_model : LinearPart, optional
+    prices_learned : LearnedPrices, optional
         Expected prices; None where no price is known.
-    price_known : (J,) bool
     recipe : FeatureRecipe, optional
         How a table becomes features.
     seen : (m,) uint64
@@ -66,32 +64,29 @@ class PoolParts(Preformatted):
     """
 
     kind: ClassVar[str] = "pool"
-    model: ScoreModel
+    model: ScoreScorer
     expert_names: Annotated[tuple[str, ...], Within(1)]
     n_scores: Annotated[IntArray, Within(0)]
     train_score: Annotated[FloatArray, Within(finite=False)]
     train_price: Annotated[FloatArray, Within(finite=False)]
     covariance: FloatArray
     chosen_map: tuple[float, float] = (0.0, 1.0)
-    price_model: LinearPart | None = None
-    price_known: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    prices_learned: LearnedPrices | None = None
     recipe: FeatureRecipe | None = None
     seen: HashArray = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     rows_key: str | None = None
     facts: PoolFacts = field(default_factory=PoolFacts)
 
     def __post_init__(self) -> None:
-        n_members = self.model.n_members
+        n_members = self.model.n_experts
         self.expert_names = names("expert_names", self.expert_names, count=n_members)
-        if not len(self.price_known):
-            self.price_known = np.zeros(n_members, dtype=np.bool_)
-        shapes = dict.fromkeys(("n_scores", "train_score", "train_price", "price_known"), (n_members,))
+        shapes = dict.fromkeys(("n_scores", "train_score", "train_price"), (n_members,))
         for name, shape in {**shapes, "covariance": (n_members, n_members)}.items():
             if getattr(self, name).shape != shape:
                 raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
         width = self.model.n_features
-        if self.price_model is not None and self.price_model.weights.shape != (width, n_members):
-            raise InputError(f"must be of {width} features and {n_members} members.", argument="price_model")
+        if self.prices_learned is not None and self.prices_learned.weights.shape != (width, n_members):
+            raise InputError(f"must be of {width} features and {n_members} members.", argument="prices_learned")
         if self.recipe is not None and len(self.recipe.names) != width:
             raise InputError(f"must make {width} features, not {len(self.recipe.names)}.", argument="recipe")
 

@@ -46,7 +46,7 @@ class PoolRouter(PoolParts):
     """
 
     def __repr__(self) -> str:
-        return f"PoolRouter: {join_names(self.expert_names, most=6)}; model {self.facts.learner}."
+        return f"PoolRouter: {join_names(self.expert_names, most=6)}."
 
     def copy(self) -> "PoolRouter":
         """Return a second team with the same parts; what changes one leaves the other as it is."""
@@ -74,9 +74,8 @@ class PoolRouter(PoolParts):
         if own_prices is not None and not np.isnan(own_prices).any():
             return own_prices
         expected = np.full((n_items, len(self.expert_names)), np.nan)
-        if self.price_model is not None:
-            expected[:] = np.maximum(self.price_model.predict(features), 0.0)
-            expected[:, ~self.price_known] = np.nan
+        if self.prices_learned is not None:
+            expected = self.prices_learned.predict(features)
         return expected if own_prices is None else np.where(np.isnan(own_prices), expected, own_prices)
 
     # What it does.
@@ -153,12 +152,11 @@ class PoolRouter(PoolParts):
         product = self.model.product
         if product is None:
             return None
-        fixed = prices is None and self.price_model is not None and not self.price_model.weights.any()
+        learned = self.prices_learned
         price: FloatArray | None
-        if prices is None and fixed and self.price_known.all():
-            assert self.price_model is not None
-            price = np.maximum(self.price_model.intercept, 0.0)
-        elif prices is None and not self.price_known.any():
+        if prices is None and learned is not None and learned.known.all() and not learned.weights.any():
+            price = np.maximum(learned.intercept, 0.0)
+        elif prices is None and (learned is None or not learned.known.any()):
             price = None
         else:
             price = self._price_matrix(features, prices)

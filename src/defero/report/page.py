@@ -20,7 +20,7 @@ from defero.judge.record import tables
 from defero.judge.record.cautions import no_better, nothing_deferred
 from defero.judge.record.figures import Figure, FigureTable, hundredths, in_points
 from defero.judge.record.members import FEW
-from defero.judge.record.team import TeamRecord
+from defero.judge.record.team import Record
 from defero.judge.record.ways import CostRecord, better_than_team
 from defero.judge.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors
 from defero.judge.smooth import smooth_calibration_error
@@ -122,7 +122,7 @@ class Provenance:
         """The table without its folder."""
         return PurePath(self.table).name
 
-    def facts(self, record: TeamRecord) -> list[tuple[str, str]]:
+    def facts(self, record: Record) -> list[tuple[str, str]]:
         """Return names and values for the foot of the page."""
         return [
             ("Model", self.model),
@@ -141,14 +141,14 @@ def _pairs(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if isinstance(value, str | int | float))
 
 
-def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evidence: Evidence | None = None) -> str:
+def report_page(trial: Trial, record: Record, provenance: Provenance, *, evidence: Evidence | None = None) -> str:
     """Return the page as text.
 
     Parameters
     ----------
     trial : Trial
         The team on held-out cases, which the pictures show.
-    record : TeamRecord
+    record : Record
         Its results. The page has the numbers of `evaluate`.
     provenance : Provenance
         Model, table, seed and versions behind the report.
@@ -165,7 +165,9 @@ def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evi
         sentence=sentence(record),
         nothing_deferred=nothing,
         # The head of the page says these already.
-        cautions=[with_minus(one) for one in record.cautions if one not in (nothing, no_better(record.gain))],
+        cautions=[
+            with_minus(one) for one in record.cautions if one not in (nothing, no_better(record.team_minus_model))
+        ],
         provenance=provenance,
         evidence=evidence,
         contents=_contents(record, grouped=bool(evidence.groups)),
@@ -180,9 +182,9 @@ def report_page(trial: Trial, record: TeamRecord, provenance: Provenance, *, evi
     )
 
 
-def sentence(record: TeamRecord) -> str:
+def sentence(record: Record) -> str:
     """Return the result in one sentence."""
-    gain, cases = record.gain, count_of(record.team.total, "held-out case", "held-out cases")
+    gain, cases = record.team_minus_model, count_of(record.team.total, "held-out case", "held-out cases")
     team, model = shown(Figure(record.team.value)), shown(Figure(record.model.value))
     if not record.experts:
         return f"On {cases} the model is right on {model}."
@@ -199,13 +201,13 @@ def _cost_sentence(costs: CostRecord) -> str:
     saved = costs.team.against_model
     if saved is None:
         return f"the team costs {team} per case."
-    low, high, amount = (money(one, like=costs.like) for one in (saved.low, saved.high, abs(saved.mean)))
+    low, high, amount = (money(one, like=costs.like) for one in (saved.low, saved.high, abs(saved.per_case)))
     ends = "" if math.isnan(saved.low) else typeset(f" (95 % interval of the savings {low} to {high})")
-    verb = "saves" if saved.mean >= 0 else "loses"
+    verb = "saves" if saved.per_case >= 0 else "loses"
     return f"the team costs {team} per case, the model alone {model}: it {verb} {amount}{ends}."
 
 
-def _contents(record: TeamRecord, *, grouped: bool) -> list[tuple[str, str]]:
+def _contents(record: Record, *, grouped: bool) -> list[tuple[str, str]]:
     names = CONTENTS if record.experts else OF_MODEL
     return [(key, name) for key, name in names.items() if grouped or key != "groups"]
 

@@ -19,9 +19,9 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.results import MODEL
 from defero.core.trial import Trial
 from defero.core.wording import count_of, percent, printable
+from defero.judge.accuracy import trial_curve
 from defero.judge.record.tables import most_asked_first
-from defero.judge.record.team import TeamRecord
-from defero.judge.record.ways import cost_frontier
+from defero.judge.record.team import Record
 from defero.plotting import (
     AgreementDisplay,
     DeferralCurveDisplay,
@@ -166,7 +166,7 @@ class TeamPictures:
     """The pictures of a team's report, each drawn when the page asks for it."""
 
     trial: Trial
-    record: TeamRecord
+    record: Record
 
     @property
     def somebody(self) -> bool:
@@ -185,18 +185,21 @@ class TeamPictures:
         return picture("frontier", caption, partial(self._draw_frontier, what=what))
 
     def _draw_frontier(self, ax: Axes, *, what: str) -> None:
-        frontier = cost_frontier(self.trial)
+        curve = trial_curve(self.trial)
         marks = {"one": "D", "sequential": "o", "panel": "P", "everybody_bayes": "^", "best_expert": "v", "model": "s"}
         colours = {"model": style.MODEL, "everybody_bayes": style.EXPERT, "best_expert": style.EXPERT}
         with style.drawing():
             style.dress(ax, x="questions per case", y=what)
             label = "one expert, largest saving first"
-            ax.plot(frontier.rate, frontier.total, color=style.TEAM, linewidth=1.8, label=label)
-            looks: dict[str, Any] = {"linestyle": "none", "markersize": 6.5, "clip_on": False, "zorder": 4}
+            ax.plot(curve.rate, curve.cost, color=style.TEAM, linewidth=1.8, label=label)
             for way in self.record.ways:
                 if way.name in marks:
-                    mark, colour = marks[way.name], colours.get(way.name, style.INK)
-                    ax.plot(way.questions, way.cost, marker=mark, color=colour, label=way.words, **looks)
+                    looks: dict[str, Any] = {
+                        "marker": marks[way.name],
+                        "color": colours.get(way.name, style.INK),
+                        "label": way.words,
+                    }
+                    style.draw_points(ax, way.questions, way.cost, **looks)
             ax.set_xlim(left=0)
             ax.margins(y=0.1)
             style.legend_above(ax)
@@ -231,13 +234,13 @@ class TeamPictures:
     def reliability(self) -> list[Picture]:
         """Return the model's promised and kept shares, and those of each expert who answered, the most asked first."""
         trial, record = self.trial, self.record
-        error = record.model_calibration.smooth_error
+        error = record.model_member.figures["smooth_error"].value
         pictures = [_reliability("m", "the model", trial.model_proba, trial.model_correct, error)]
         for j in most_asked_first(record):
             answered, one = trial.observed[:, j], record.experts[j]
             if answered.any():
                 proba, right = trial.scores.expert_proba[answered, j], trial.expert_correct[answered, j]
-                pictures.append(_reliability(f"e{j}", one.name, proba, right, one.smooth_error))
+                pictures.append(_reliability(f"e{j}", one.name, proba, right, one.figures["smooth_error"].value))
         return pictures
 
     def sizes(self) -> Picture:

@@ -29,6 +29,7 @@ for _kind, _home in {
     "deep": "defero.nets.deep_scorer:DeepScorer",
     "onnx": "defero.scorers.onnx:OnnxScorer",
     "skill": "defero.learn.scorer:SkillScorer",
+    "scores": "defero.learn.scores:ScoreScorer",
     "classes": "defero.learn.classes:Classes",
     "two-stage": "defero.learn.two_stage:TwoStageScorer",
 }.items():

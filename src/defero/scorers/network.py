@@ -188,14 +188,6 @@ class NetworkScorer:
         weight, bias = self.heads["expert"]
         return replace(self, heads={**self.heads, "expert": (weight[:, :0], bias[:0])})
 
-    def tempered(self, temperature: float) -> "NetworkScorer":
-        """Return the scorer with class logits divided by a temperature; hidden units and experts' logits stay.
-
-        For networks whose experts do not read the class posterior, or whose heads are made anew after it.
-        """
-        weight, bias = self.heads["class"]
-        return replace(self, heads={**self.heads, "class": (weight / temperature, bias / temperature)})
-
 
 def _affine(features: FloatArray, layer: Layer) -> FloatArray:
     weight, bias = layer

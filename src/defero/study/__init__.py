@@ -2,7 +2,7 @@
 
 from defero.data.cases import Cases
 from defero.data.read_cases import read_cases
-from defero.study.judging.evaluation import Evaluation
+from defero.study.evaluate import Evaluation
 from defero.study.study import Study
 
 __all__ = ["Cases", "Evaluation", "Study", "read_cases"]

@@ -11,7 +11,7 @@ import numpy as np
 from defero.core import ExpertTable
 from defero.data.table_spec import TableSpec
 from defero.judge.record.ways import mean_cost
-from defero.study.judging.page import write_page
+from defero.study.page import write_page
 from defero.study.study import Study
 from defero.team import Team
 
@@ -79,7 +79,7 @@ def _means(runs: list[Repetition]) -> dict[str, Any]:
         "cases": len(runs[-1].test),
         "team": sum(run.team for run in runs) / len(runs),
         "model": sum(run.model for run in runs) / len(runs),
-        "gain": gain.mean,
+        "gain": gain.per_case,
         "gain_low": gain.low,
         "gain_high": gain.high,
         "experts": dict(zip(runs[-1].test.expert_names, each, strict=True)),

@@ -61,7 +61,7 @@ def matrix_of(matrix_or_file: Any, classes: Labels) -> FloatArray:
         matrix_or_file = source.read(as_text=[first]).set_index(first)
     cells = in_class_order(matrix_or_file, classes, file=file)
     if np.shape(cells) != (len(classes),) * 2:
-        raise InputError(named, f": expected shape ({len(classes)}, {len(classes)}), got {np.shape(cells)}.")
+        raise InputError(f"{named}: expected shape ({len(classes)}, {len(classes)}), got {np.shape(cells)}.")
     return _checked(cells, [text_of(label) for label in classes.tolist()], named)
 
 
@@ -74,17 +74,16 @@ def _checked(cells: Any, names: list[str], named: Argument) -> FloatArray:
             if cost is None or not 0 <= cost < np.inf:
                 got = "a blank cell" if is_blank(cell) else repr(cell)
                 where = f"row {names[k]}, column {names[a]}"
-                raise InputError(named, f": {where}: got {got}; a cost must be a number that is not negative.")
+                raise InputError(f"{named}: {where}: got {got}; a cost must be a number that is not negative.")
             matrix[k, a] = cost
     if not matrix.any():
-        raise InputError(named, ": all costs are 0; some error must cost something.")
+        raise InputError(f"{named}: all costs are 0; some error must cost something.")
     for k, truth in enumerate(names):
         a = int(matrix[k].argmin())
         if matrix[k, a] < matrix[k, k]:
             raise InputError(
-                named,
-                f": row {truth}: the right decision costs {matrix[k, k]:g}, more than the error {names[a]} "
-                f"({matrix[k, a]:g}); rows are the truth, columns the decision.",
+                f"{named}: row {truth}: the right decision costs {matrix[k, k]:g}, more than the error {names[a]} "
+                f"({matrix[k, a]:g}); rows are the truth, columns the decision."
             )
     return matrix
 

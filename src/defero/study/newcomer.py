@@ -12,9 +12,9 @@ from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.read import Table
 from defero.decide.terms import Terms
-from defero.study.fitting.choices import ALPHA, TARGET
-from defero.study.judging.fresh_cases import fresh_cases, rows_are_checked, with_groups_of
-from defero.study.team_cases import Reading, read_for_team
+from defero.study.fit import ALPHA, TARGET
+from defero.study.reading import Reading, TeamCases, read_for_team
+from defero.study.seen import fresh_cases, rows_are_checked, with_groups_of
 from defero.team import Team
 
 MANY_RIGHT = 5
@@ -99,9 +99,27 @@ class Newcomer:
         elif self.panels == "dropped":
             lines.append(
                 "The panels are dropped: their promise was for the team without the new expert. For new panels pass "
+                f"{Argument('panels')} with other cases."
             )
-            return Message("\n".join(lines), Argument("panels"), " with other cases.")
         return Message("\n".join(lines))
+
+
+def add_newcomer(
+    before: Team, read: TeamCases, name: str, *, panels: Table | None, model: str, all_rows_new: bool
+) -> tuple[Team, Newcomer]:
+    """Return the team with a new expert, who answered the cases that were read, and what is known of them.
+
+    `panels` is a table of other cases for new panels, `model` is what a message calls the team.
+    """
+    joined, notes = join_team(read.team, name, read.cases)
+    state = "none" if before.panel is None else "dropped"
+    if panels is not None:
+        how: dict[str, Any] = {"model": model, "all_rows_new": all_rows_new}
+        joined, more = with_new_panels(before, joined, panels, read.reading, **how)
+        state, notes = "new", [*notes, *more]
+    if before.rows_key is not None:  # a team that forgot its rows, or has another key, remembers no later ones
+        joined = joined.forget_rows()
+    return joined, describe_newcomer(read.team, joined, name, read.cases, panels=state, notes=notes)
 
 
 def join_team(team: Team, name: str, cases: Cases) -> tuple[Team, list[str]]:
@@ -146,20 +164,16 @@ def with_new_panels(
             f"{read.cases.source}: the team has seen all {len(read.cases)} rows, and nothing can be promised on those; "
             "pass other cases."
         )
-    rows, panel = read.cases.table.take(unseen), before.panel
-    team = read.team.copy().conformalize(
-        rows.features,
-        rows.labels,
-        rows.answers,
-        alpha=ALPHA if panel is None else panel.predictor.alpha,
-        target=TARGET if panel is None else panel.predictor.target,
-        terms=Terms(
-            fees=None if panel is None or panel.fees is None else [*panel.fees, 0.0],
-            cost_matrix=None if panel is None else panel.cost_matrix,
-            available=None if panel is None or panel.available is None else [*panel.available, True],
-        ),
-        disjoint=True,
-    )
+    rows, panel, words = read.cases.table.take(unseen), before.panel, dict[str, Any]()
+    if panel is not None:
+        words = {"alpha": panel.predictor.alpha, "target": panel.predictor.target}
+        words["terms"] = Terms(
+            fees=None if panel.fees is None else [*panel.fees, 0.0],
+            cost_matrix=panel.cost_matrix,
+            available=None if panel.available is None else [*panel.available, True],
+        )
+    words = {"alpha": ALPHA, "target": TARGET, **words}
+    team = read.team.copy().conformalize(rows.features, rows.labels, rows.answers, **words, disjoint=True)
     n_seen = int((~unseen).sum())
     notes = [f"{read.cases.source}: {n_seen} rows were seen and are left out of the panels."] if n_seen else []
     checked = rows_are_checked(joined, all_rows_new=all_rows_new)

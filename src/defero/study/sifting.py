@@ -22,9 +22,6 @@ from defero.data.tables.read import ROWS_AT_ONCE
 from defero.study.engines import Engine
 from defero.team import Team
 
-MOST_CASES = 200_000
-"""Of more cases a random sample of so many is judged: the interval of a share is then at most 0.22 points wide on
-either side."""
 NO_ANSWER = "is not one of the classes"
 
 

@@ -16,7 +16,7 @@ from defero.core.trial import ASK, PanelTrial, Trial, Way
 from defero.decide.rules import best_expert
 from defero.decide.terms import TeamTerms, Terms, checked
 from defero.decide.votes import VOTES, Ballot
-from defero.judge.record.team import TeamRecord, team_record
+from defero.judge.record.team import Record, team_record
 from defero.scorers.given import ArrayScorer, FunctionScorer
 from defero.team.asking import model_answer, settle_in_turn
 from defero.team.deciding import answer_of_one, decide_scored, sets_of, vote_of_panel
@@ -192,7 +192,7 @@ def _random_expert(held: Held) -> Way:
 NO_STRATA = "Its panels were calibrated inside strata and are not judged here: no strata were given."
 
 
-def judge(team: "Team", X: Any, y: ArrayLike, answers: object, *, random_state: int = 0, **options: Any) -> TeamRecord:
+def judge(team: "Team", X: Any, y: ArrayLike, answers: object, *, random_state: int = 0, **options: Any) -> Record:
     """Judge a team on cases whose labels and recorded answers are known.
 
     The options are those of `try_out`; `random_state` settles the draws of the bootstrap intervals.
@@ -200,7 +200,7 @@ def judge(team: "Team", X: Any, y: ArrayLike, answers: object, *, random_state: 
     return record_of(team, try_out(team, X, y, answers, **options), random_state=random_state)
 
 
-def record_of(team: "Team", trial: Trial, *, random_state: int = 0) -> TeamRecord:
+def record_of(team: "Team", trial: Trial, *, random_state: int = 0) -> Record:
     """Judge what `try_out` returned for this team."""
     # Somebody's own probabilities were learned from nobody knows how many answers.
     learned = not isinstance(team.scorer, ArrayScorer | FunctionScorer)

@@ -1,7 +1,7 @@
 """Who is on the team: experts join from a few answers, leave, and change their names; nobody else is touched."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from defero.data.fingerprint import held_out, row_fingerprints
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.learn.scorer import SkillScorer
-from defero.team.rows import ANSWERED, Fingerprints, in_own_order, n_reused, of_other_experts, told_apart_by
+from defero.team.rows import ANSWERED, LEARNS_ON, Fingerprints, in_own_order, n_reused, of_other_experts, told_apart_by
 
 if TYPE_CHECKING:
     from defero.team.team import Team
@@ -58,12 +58,39 @@ def add_expert(team: "Team", name: str, X: Any, y: ArrayLike | None, answers: An
         expert_names=(*team.expert_names, name),
         answer_counts=np.append(team.answer_counts, len(right)),
         calibrator=calibrator,
-        selection=None if team.selection is None else team.selection.with_newcomer(),
         law=None if team.law is None else team.law.with_newcomer(),
         held_out=None,
         panel=None,
         seen=seen,
         facts=team.facts.with_expert(name),
+    )
+
+
+def partial_fit(team: "Team", X: Any, y: ArrayLike, experts: object, *, disjoint: bool) -> "Team":
+    """Return a team whose experts' skill has learned from new cases; see `Team.partial_fit`."""
+    label_idx = encode_labels(y, team.classes)
+    answer_idx = team.answer_numbers(experts, n_items=len(label_idx))
+    scorer = team.scorer
+    rigid = scorer.order < scorer.n_own if isinstance(scorer, SkillScorer) else np.ones(answer_idx.shape[1], np.bool_)
+    answered = answer_idx != MISSING
+    if not isinstance(scorer, SkillScorer) or rigid.all() or answered[:, rigid].any():
+        who = join_names([name for name, fixed in zip(team.expert_names, rigid, strict=True) if fixed])
+        raise InputError(
+            f"partial_fit: P(right) of {who} is learned by fit alone, with the model; fit again with the new answers, "
+            "and leave these experts blank here."
+        )
+    some = answered.any(axis=1)
+    rows, label_idx, answer_idx = _rows_of(X, some), label_idx[some], answer_idx[some]
+    team = team.mark_seen(LEARNS_ON, rows, label_idx, answer_idx, disjoint=disjoint)
+    if team.panel is not None:
+        warnings.warn(_DROPS.format("partial_fit"), stacklevel=3)
+    items = (team.features(one, first_row=i) for i, one in enumerate(_one_by_one(rows)))
+    return replace(
+        team,
+        scorer=scorer.after(items, label_idx, answer_idx),
+        answer_counts=team.answer_counts + answered.sum(axis=0),
+        held_out=None,
+        panel=None,
     )
 
 
@@ -80,7 +107,6 @@ def remove_expert(team: "Team", name: str) -> "Team":
         expert_names=tuple(team.expert_names[j] for j in stay),
         answer_counts=team.answer_counts[stay],
         calibrator=None if team.calibrator is None else team.calibrator.take(stay),
-        selection=None if team.selection is None else team.selection.take(np.array(stay, dtype=np.int64)),
         law=None if team.law is None else team.law.take(np.array(stay, dtype=np.int64)),
         held_out=None,
         panel=None,
@@ -120,8 +146,7 @@ def check_name(team: "Team", name: object) -> None:
         raise InputError("must not be 'model': that word names the model in every decision.", argument="name")
     if name in team.expert_names:
         raise InputError(
-            f": there is an expert {name!r} already; choose another name. To give more answers of theirs, start again "
-            "from the team before they joined, with all their answers.",
+            f": there is an expert {name!r} already; choose another name. More answers of theirs are for partial_fit.",
             argument="name",
         )
 
@@ -189,6 +214,12 @@ def _rows_of(X: Any, answered: BoolArray) -> Any:
     if isinstance(table, PictureFiles):
         return table.take(answered)
     return table.iloc[np.flatnonzero(answered)] if hasattr(table, "iloc") else table[answered]
+
+
+def _one_by_one(rows: Any) -> Iterator[Any]:
+    """Yield tables of one row each."""
+    for i in range(len(rows)):
+        yield rows.take([i]) if isinstance(rows, PictureFiles) else getattr(rows, "iloc", rows)[i : i + 1]
 
 
 def _with_unknown(scorer: SkillScorer, team: "Team") -> SkillScorer:

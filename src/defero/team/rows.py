@@ -22,6 +22,8 @@ ANSWERED = "+answers"
 """Marks fingerprints of rows with their labels and answers."""
 KEYED = "keys" + ANSWERED
 """Fingerprints of features with keys, of the rows of all stages: gone as soon as a stage uses other rows."""
+LEARNS_ON = "partial_fit"
+"""The one stage that goes on where its last call ended."""
 ANSWERS_AT_ONCE = 1 << 18
 """Answers listed at a time: one takes a few dozen bytes."""
 FORGOTTEN = "forgotten"
@@ -71,7 +73,7 @@ def seen_after(
     seen : mapping
         So far: for each stage the fingerprints of its rows' features, and with labels and answers.
     stage : str
-        Its own earlier rows are replaced.
+        Its own earlier rows are replaced; those of `LEARNS_ON` stay and are refused too.
     X, label_idx, answers
         The rows; the answers as class numbers (n, J), -1 where missing, or as `Answers`. X is None for a team on
         arrays: there are no rows to tell apart.
@@ -83,10 +85,12 @@ def seen_after(
     table = X if hasattr(X, "columns") else np.asarray(X)
     rows = row_fingerprints(table[:, None] if table.ndim == 1 else table)
     whole = with_answers(rows, label_idx, answers)
-    before = {name: marks for name, marks in seen.items() if name not in (stage, stage + ANSWERED, KEYED)}
+    own = {stage: rows, stage + ANSWERED: whole}
+    replaced = () if stage == LEARNS_ON else own
+    before = {name: marks for name, marks in seen.items() if name not in (KEYED, *replaced)}
     if not disjoint:
         _refuse_seen(stage, rows, whole, before)
-    return {**before, stage: rows, stage + ANSWERED: whole}
+    return before | {name: np.concatenate([before.get(name, marks[:0]), marks]) for name, marks in own.items()}
 
 
 def _refuse_seen(stage: str, rows: Fingerprints, whole: Fingerprints, before: Mapping[str, Fingerprints]) -> None:

@@ -100,7 +100,6 @@ def _check_parts(team: "Team") -> None:
     n_experts = len(team.expert_names)
     widths = {
         "calibrator": n_experts if team.calibrator is None else team.calibrator.experts.n_experts,
-        "selection": n_experts if team.selection is None else len(team.selection.expert_shift),
         "panel": n_experts if team.panel is None else team.panel.predictor.n_experts_,
         "copies": n_experts if team.law is None or team.law.copies is None else len(team.law.copies),
     }

@@ -89,8 +89,8 @@ class Team(Preformatted):
     panel : Panel, optional
         Chooses panels; fitted on rows that neither `fit` nor `calibrate` saw.
     seen : mapping
-        Which rows each stage has used ("fit", "calibrate", "conformalize", "add_expert"), as fingerprints of their
-        features, and with labels and answers.
+        Which rows each stage has used ("fit", "calibrate", "conformalize", "add_expert", "partial_fit"), as
+        fingerprints of their features, and with labels and answers.
     rows_key : str, optional
         None where `seen` was made with this user's key; else the id of another key, or "forgotten".
     facts : FitFacts
@@ -517,6 +517,40 @@ class Team(Preformatted):
         if useless is not None:
             warnings.warn(useless, stacklevel=2)
         return self._become(replace(marked, panel=panel))
+
+    # Between two fits.
+
+    def partial_fit(self, X: Any, y: ArrayLike, experts: object, *, disjoint: bool = False) -> Self:
+        """Learn from answers to new cases whose truth is known now; drops an earlier panel.
+
+        Each answer moves what is known of its expert, one case after the other: the same cases in the same order give
+        the same numbers to the last bit, however they are cut into calls. The model of the classes, the average expert,
+        trees and the law of answers stay as they are until the next fit. Old cases count as much as new ones.
+
+        Parameters
+        ----------
+        X, y, experts
+            As in an estimator's `fit`. The rows count as used: no later stage takes them, and no second call.
+        disjoint : bool
+            As in `calibrate`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from defero import TwoStageDeferral
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = np.eye(2)[np.arange(200) % 2], np.arange(200) % 2
+        >>> said = np.where(rng.random((200, 3)) < 0.7, y[:, None], 1 - y[:, None])
+        >>> fitted = TwoStageDeferral().fit(X[:100], y[:100], experts=said[:100]).team_
+        >>> team = fitted.copy().add_expert("dr_d", None, None, None)
+        >>> team = team.partial_fit(X[100:], y[100:], {"dr_d": y[100:]}, disjoint=True)  # dr_d is always right
+        >>> bool((team.scores(X).expert_proba[0, 3] > fitted.scores(X).expert_proba[0]).all())
+        True
+        """
+        return self._become(roster.partial_fit(self, X, y, experts, disjoint=disjoint))
 
     # Who is on the team. Nobody else's numbers change.
 

@@ -24,10 +24,9 @@ def pool_of(n=600, seed=0, gaps=0.0):
     return table, pd.DataFrame(scores, columns=NAMES), np.outer(length, [0.01, 0.1, 0.02]), right
 
 
-@pytest.mark.parametrize("model", ["auto", "table", "ridge", "knn", "trees", "heads"])
-def test_every_learner_knows_who_is_good_at_what(model, tmp_path):
+def test_it_knows_who_is_good_at_what(tmp_path):
     table, scores, prices, right = pool_of()
-    pool = ExpertPool(model).fit(table, scores, prices=prices)
+    pool = ExpertPool().fit(table, scores, prices=prices)
     expected = pool.scores(table)
     assert np.abs(expected - right).mean() < 0.06
     assert pool.team_.expert_names == tuple(NAMES)
@@ -43,7 +42,7 @@ def test_every_learner_knows_who_is_good_at_what(model, tmp_path):
 
 def test_prices_decide_later_and_expected_prices_are_learned():
     table, scores, prices, _ = pool_of()
-    pool = ExpertPool("table").fit(table, scores, prices=prices)
+    pool = ExpertPool().fit(table, scores, prices=prices)
     assert set(pool.route(table, trade_off=0.0).name) == {"small"}
     best = pool.route(table)
     assert set(best.name[table.task == "poems"]) == {"odd"}
@@ -59,7 +58,7 @@ def test_prices_decide_later_and_expected_prices_are_learned():
 
 def test_a_budget_a_floor_and_limits():
     table, scores, prices, _ = pool_of()
-    pool = ExpertPool("table").fit(table, scores, prices=prices)
+    pool = ExpertPool().fit(table, scores, prices=prices)
     money = 1.5 * prices.min(axis=1).sum()
     assert pool.route(table, prices=prices, budget=money).price.sum() <= money
     floor = pool.route(table, prices=prices, floor=0.75)
@@ -72,9 +71,8 @@ def test_a_budget_a_floor_and_limits():
 
 def test_half_of_the_scores_may_be_missing():
     table, scores, prices, right = pool_of(n=1200, gaps=0.5)
-    for model in ("auto", "ridge", "heads", "trees"):
-        expected = ExpertPool(model).fit(table, scores, prices=prices).scores(table)
-        assert np.abs(expected - right).mean() < 0.07
+    expected = ExpertPool().fit(table, scores, prices=prices).scores(table)
+    assert np.abs(expected - right).mean() < 0.07
 
 
 def test_a_member_with_constant_scores_and_one_without_any():
@@ -89,7 +87,7 @@ def test_a_member_with_constant_scores_and_one_without_any():
 
 def test_a_price_of_zero_and_all_members_dear():
     table, scores, _, _ = pool_of()
-    pool = ExpertPool("table").fit(table, scores, prices=[0.0, 1.0, 1.0])
+    pool = ExpertPool().fit(table, scores, prices=[0.0, 1.0, 1.0])
     assert set(pool.route(table, trade_off=0.01).name) == {"small"}
     dear = pool.route(table, prices=[1e6, 2e6, 3e6], trade_off=1.0)
     assert set(dear.name) == {"small"}  # somebody must answer: the cheapest
@@ -97,7 +95,7 @@ def test_a_price_of_zero_and_all_members_dear():
 
 def test_prices_that_are_not_known():
     table, scores, _, _ = pool_of()
-    pool = ExpertPool("table").fit(table, scores, prices={"small": 1.0, "large": None, "odd": 2.0})
+    pool = ExpertPool().fit(table, scores, prices={"small": 1.0, "large": None, "odd": 2.0})
     paid = pool.route(table, trade_off=1e9)
     assert "large" not in set(paid.name)
     free = pool.route(table)
@@ -107,7 +105,7 @@ def test_prices_that_are_not_known():
     np.testing.assert_array_equal(
         pool.team_.prices(table[:1], {"small": 9.0, "large": None, "odd": None}), [[9.0, np.nan, 2.0]]
     )
-    without = ExpertPool("table").fit(table, scores)
+    without = ExpertPool().fit(table, scores)
     with pytest.raises(InputError, match="no price of any member") as error:
         without.route(table, trade_off=1.0)
     assert error.value.argument == "trade_off"
@@ -124,7 +122,7 @@ def test_a_pool_of_one():
 
 def test_who_cannot_be_asked_is_not():
     table, scores, _, _ = pool_of()
-    pool = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0, 1.0])
+    pool = ExpertPool().fit(table, scores, prices=[1.0, 1.0, 1.0])
     assert "large" not in set(pool.route(table, available={"large": False}).name)
     nobody = pool.route(table[:2], available=np.zeros((2, 3), dtype=bool))
     assert nobody.expert.tolist() == [-1, -1]
@@ -135,7 +133,7 @@ def test_who_cannot_be_asked_is_not():
 def test_a_newcomer_from_none_few_and_many_scores():
     table, scores, _, right = pool_of(n=3000)
     scores_new = (np.random.default_rng(5).random(len(table)) < right[:, 2] - 0.1).astype(float)
-    pool = ExpertPool("table").fit(table, scores, prices=[1.0, 1.0, 1.0])
+    pool = ExpertPool().fit(table, scores, prices=[1.0, 1.0, 1.0])
     errors = []
     for n in (0, 40, 1000):
         router = pool.team_.copy()
@@ -159,26 +157,26 @@ def test_a_judge_who_errs_is_corrected():
     table, scores, _, right = pool_of(n=6000)
     rng = np.random.default_rng(1)
     marks = np.where(scores == 1, rng.random(scores.shape) < 0.9, rng.random(scores.shape) < 0.2).astype(float)
-    raw = ExpertPool("table").fit(table, marks).scores(table)
-    corrected = ExpertPool("table", judge=Judge(0.9, 0.8)).fit(table, marks).scores(table)
+    raw = ExpertPool().fit(table, marks).scores(table)
+    corrected = ExpertPool(judge=Judge(0.9, 0.8)).fit(table, marks).scores(table)
     assert np.abs(corrected - right).mean() < 0.03 < 0.05 < np.abs(raw - right).mean()
 
 
 def test_single_items_in_a_program():
     table, scores, prices, _ = pool_of()
-    pool = ExpertPool("ridge").fit(table, scores, prices=prices)
+    pool = ExpertPool().fit(table, scores, prices=prices)
     one = pool.route({"task": "poems", "length": 20})
     assert one.name.tolist() == ["odd"]
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(300, 8)).astype(np.float32)
     right = (vectors[:, :3] > 0).astype(float)
-    numbers = ExpertPool("ridge").fit(vectors, right, prices=[1.0, 1.0, 1.0])
+    numbers = ExpertPool().fit(vectors, right, prices=[1.0, 1.0, 1.0])
     assert len(numbers.route(vectors[0])) == 1
     batch = numbers.route(vectors, trade_off=5.0)
     singly = [int(numbers.route(row, trade_off=5.0).expert[0]) for row in vectors[:20]]
     assert singly == batch.expert[:20].tolist()
     texts = [text for k in range(40) for text in (f"sum of {k} and 3", f"a poem on rain in year {k}")]
-    words = ExpertPool("ridge").fit(texts, np.tile([[1.0, 0.0], [0.0, 1.0]], (40, 1)))
+    words = ExpertPool().fit(texts, np.tile([[1.0, 0.0], [0.0, 1.0]], (40, 1)))
     assert words.route(["the sum of 7 and 2", "rain in a poem"]).expert.tolist() == [0, 1]
     assert words.route("a poem").expert.tolist() == [1]
 
@@ -186,7 +184,7 @@ def test_single_items_in_a_program():
 def test_rows_far_apart_from_one_product_are_those_of_the_matrix():
     rng = np.random.default_rng(3)
     vectors, scores = rng.normal(size=(9000, 5)).astype(np.float32), rng.random((9000, 4))
-    pool = ExpertPool("ridge").fit(vectors[:500], scores[:500], prices=[0.1, 0.2, 0.3, 0.4])
+    pool = ExpertPool().fit(vectors[:500], scores[:500], prices=[0.1, 0.2, 0.3, 0.4])
     whole = pool.team_.scores(vectors)
     for trade_off in (None, 2.0):
         value = whole if trade_off is None else trade_off * whole - [0.1, 0.2, 0.3, 0.4]
@@ -209,13 +207,12 @@ def test_rows_far_apart_from_one_product_are_those_of_the_matrix():
         ({"expert_names": ["a"]}, "expert_names", "2 names"),
         ({"X": [[np.nan]] * 4}, "X", "finite"),
         ({"groups": [1, 2]}, "groups", "4 items"),
-        ({"model": "forest"}, "model", "one of table, ridge, knn, trees, heads, auto"),
     ],
 )
 def test_bad_input_names_the_argument(change, argument, words):
-    given = {"X": np.arange(4.0)[:, None], "scores": [[1.0, 0.0]] * 4, "expert_names": ["a", "b"], "model": "table"}
+    given = {"X": np.arange(4.0)[:, None], "scores": [[1.0, 0.0]] * 4, "expert_names": ["a", "b"]}
     given |= change
-    pool = ExpertPool(given.pop("model"))
+    pool = ExpertPool()
     with pytest.raises(InputError, match=words) as error:
         pool.fit(given.pop("X"), given.pop("scores"), **given)
     assert error.value.argument == argument
@@ -237,16 +234,14 @@ def test_bad_input_names_the_argument(change, argument, words):
     ],
 )
 def test_route_refuses_what_makes_no_sense(change, argument):
-    pool = ExpertPool("ridge").fit(
-        np.arange(8.0)[:, None], [[1.0, 0.0]] * 8, expert_names=["a", "b"], prices=[1.0, 2.0]
-    )
+    pool = ExpertPool().fit(np.arange(8.0)[:, None], [[1.0, 0.0]] * 8, expert_names=["a", "b"], prices=[1.0, 2.0])
     with pytest.raises(InputError) as error:
         pool.route(change.pop("X", [[1.0]]), **change)
     assert error.value.argument == argument
 
 
 def test_a_folder_of_another_kind_or_damaged_is_refused(tmp_path):
-    pool = ExpertPool("table").fit(np.arange(8.0)[:, None], [[1.0, 0.0]] * 8)
+    pool = ExpertPool().fit(np.arange(8.0)[:, None], [[1.0, 0.0]] * 8)
     pool.save(tmp_path / "pool")
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 60)
@@ -268,7 +263,7 @@ def test_a_folder_of_another_kind_or_damaged_is_refused(tmp_path):
 def test_texts_come_as_a_list_a_series_or_an_array(kind):
     texts = [text for k in range(40) for text in (f"sum of {k} and 3", f"a poem on rain in year {k}")]
     scores = np.tile([[1.0, 0.0], [0.0, 1.0]], (40, 1))
-    pool = ExpertPool("ridge").fit(kind(texts), scores)
+    pool = ExpertPool().fit(kind(texts), scores)
     assert pool.team_.recipe.text == ("text",)
     assert pool.route(kind(["the sum of 7 and 2", "rain in a poem"])).expert.tolist() == [0, 1]
     new = pool.add_member("new", kind(texts[:10]), np.ones(10))
@@ -277,13 +272,13 @@ def test_texts_come_as_a_list_a_series_or_an_array(kind):
 
 def test_a_blank_text_is_a_text_without_words():
     texts = pd.Series(["a sum", None, "a poem", "a sum"] * 10)
-    pool = ExpertPool("table").fit(texts, [[1.0, 0.0]] * 40)
+    pool = ExpertPool().fit(texts, [[1.0, 0.0]] * 40)
     assert len(pool.route(pd.Series(["a sum", None]))) == 2
 
 
 def test_the_cell_that_is_no_score_is_named():
     with pytest.raises(InputError, match="got 'yes' in row 1, column 0") as error:
-        ExpertPool("table").fit([[1.0], [2.0]], [[1, None], ["yes", 0]])
+        ExpertPool().fit([[1.0], [2.0]], [[1, None], ["yes", 0]])
     assert error.value.argument == "scores"
     with pytest.raises(InputError, match="differ in length"):
-        ExpertPool("table").fit([[1.0], [2.0]], [[1, 0], [1]])
+        ExpertPool().fit([[1.0], [2.0]], [[1, 0], [1]])

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from defero import ExpertPool, InputError, Team
+from defero.estimators.pool import expert_pool
+from defero.learn.fit_scores import fit_scores
 from defero.pools import Judge
 
 rng = np.random.default_rng(0)
@@ -15,42 +17,42 @@ MARKS = (rng.random((200, 2)) < [0.6, 0.8]).astype(float)
 
 def test_a_judge_is_a_judge():
     with pytest.raises(InputError, match=r"Judge\(0.9, 0.8\)") as error:
-        ExpertPool("table", judge=(0.9, 0.8)).fit(X, MARKS)
+        ExpertPool(judge=(0.9, 0.8)).fit(X, MARKS)
     assert error.value.argument == "judge"
-    pool = ExpertPool("table").fit(X, MARKS)
+    pool = ExpertPool().fit(X, MARKS)
     with pytest.raises(InputError, match=r"Judge\(0.9, 0.8\)"):
         pool.add_member("new", X, MARKS[:, 0], judge=(0.9, 0.8))
 
 
 def test_scores_a_little_outside_are_not_told_to_be_divided():
     with pytest.raises(InputError, match=r"got -0\.285714 for expert_0") as error:
-        ExpertPool("table").fit(X, Judge(0.9, 0.8).unbiased(MARKS))
+        ExpertPool().fit(X, Judge(0.9, 0.8).unbiased(MARKS))
     assert "divide" not in str(error.value)
     assert "judge=Judge" in str(error.value)
     with pytest.raises(InputError, match="divide by the largest"):
-        ExpertPool("table").fit(X, 10 * MARKS)
+        ExpertPool().fit(X, 10 * MARKS)
 
 
 def test_integer_column_names(tmp_path):
     frame = pd.DataFrame(X)
-    pool = ExpertPool("ridge").fit(frame, MARKS)
+    pool = ExpertPool().fit(frame, MARKS)
     pool.save(tmp_path / "pool")
     again = Team.load(tmp_path / "pool").route(frame[:5])
     assert again.name.tolist() == pool.route(frame[:5]).name.tolist()
     pool.add_member("new", frame[:20], MARKS[:20, 0])
     mixed = pd.DataFrame({"task": np.where(X[:, 0] > 0, "a", "b"), 0: X[:, 1]})
-    assert len(ExpertPool("ridge").fit(mixed, MARKS).route(mixed)) == 200
+    assert len(ExpertPool().fit(mixed, MARKS).route(mixed)) == 200
 
 
 def test_two_columns_of_one_name_are_an_error():
     frame = pd.DataFrame(X[:, :2], columns=[0, "0"])
     with pytest.raises(InputError, match="two columns") as error:
-        ExpertPool("ridge").fit(frame, MARKS)
+        ExpertPool().fit(frame, MARKS)
     assert error.value.argument == "X"
 
 
 def test_marks_and_answers_of_a_cascade_by_name():
-    pool = ExpertPool("table").fit(X, MARKS, prices=[0.1, 1.0], expert_names=["small", "large"])
+    pool = ExpertPool().fit(X, MARKS, prices=[0.1, 1.0], expert_names=["small", "large"])
     rule = {"judge": Judge(0.9, 0.8), "trade_off": 5.0, "judge_price": 0.01}
     by_place = pool.next_step(X[:2], marks=[[1, np.nan], [0, np.nan]], **rule)
     by_name = pool.next_step(X[:2], marks={"small": [1, 0]}, **rule)
@@ -65,18 +67,15 @@ def test_marks_and_answers_of_a_cascade_by_name():
     assert error.value.argument == "marks"
 
 
-def test_small_pools_are_fitted_by_one_thread():
+def test_small_pools_are_fitted_by_one_thread(monkeypatch):
     seen = []
 
-    def learner(data):
-        from defero.estimators.pool.learners import learn_table
-
+    def fit(features, scores, *, columns, fold):
         seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
-        return learn_table(data)
+        return fit_scores(features, scores, columns=columns, fold=fold)
 
-    from threadpoolctl import threadpool_limits
-
+    monkeypatch.setattr(expert_pool, "fit_scores", fit)
     with threadpool_limits(2, user_api="blas"):
-        ExpertPool(learner).fit(X, MARKS)
+        ExpertPool().fit(X, MARKS)
         assert set(seen) == {1}
         assert {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"} == {2}

@@ -31,7 +31,7 @@ def past(n=200, *, seed=0):
 
 def test_fit_save_load_and_route_with_a_function(tmp_path):
     prompts, scores = past()
-    pool = ExpertPool("ridge", text="prompt", text_encoder=topics).fit(prompts, scores, prices=[0.1, 1.0])
+    pool = ExpertPool(text="prompt", text_encoder=topics).fit(prompts, scores, prices=[0.1, 1.0])
     new = past(60, seed=1)[0]
     decision = pool.route(new, trade_off=5.0)
     assert decision.name.tolist() == np.where(topics(new["prompt"])[:, 1] > 0, "large", "small").tolist()
@@ -48,7 +48,7 @@ def test_fit_save_load_and_route_with_a_function(tmp_path):
 
 def test_a_list_of_texts_needs_no_column_name():
     prompts, scores = past()
-    pool = ExpertPool("ridge", text_encoder=topics).fit(prompts["prompt"].tolist(), scores)
+    pool = ExpertPool(text_encoder=topics).fit(prompts["prompt"].tolist(), scores)
     assert pool.route(["divide 4 by 2", "a haiku"]).name.tolist() == ["small", "large"]
 
 
@@ -61,9 +61,7 @@ def test_an_encoder_without_a_text_is_refused(X):
 def test_a_study_evaluates_and_routes_with_its_encoder(tmp_path):
     prompts, scores = past()
     table = pd.concat([prompts, scores], axis=1)
-    PoolStudy.fit(table, expert_names=["small", "large"], text="prompt", text_encoder=topics, model="ridge").save(
-        tmp_path / "pool"
-    )
+    PoolStudy.fit(table, expert_names=["small", "large"], text="prompt", text_encoder=topics).save(tmp_path / "pool")
     study = PoolStudy.load(tmp_path / "pool", text_encoder=topics)
     new = pd.concat(past(60, seed=1), axis=1)
     assert study.evaluate(new).record.pool.quality > 0.7
@@ -73,7 +71,7 @@ def test_a_study_evaluates_and_routes_with_its_encoder(tmp_path):
 def test_the_command_line_takes_an_encoder(tmp_path, monkeypatch):
     monkeypatch.setattr(text_encoder, "_named", lambda name: text_encoder.TextEncoder(name, topics))
     pd.concat(past(), axis=1).to_csv(tmp_path / "past.csv", index=False)
-    options = ["--scores", "--net", "ridge", "--experts", "small,large", "--text", "prompt", "--text-encoder", "topics"]
+    options = ["--scores", "--experts", "small,large", "--text", "prompt", "--text-encoder", "topics"]
     fitted = CliRunner().invoke(app, ["fit", f"{tmp_path}/past.csv", *options, "--out", f"{tmp_path}/pool"])
     assert fitted.exit_code == 0, (fitted.output, fitted.exception)
     assert "3 numbers of the text encoder topics" in fitted.output
@@ -85,5 +83,5 @@ def test_the_command_line_takes_an_encoder(tmp_path, monkeypatch):
 
 def test_words_of_a_pool_are_not_said_to_be_one_per_class():
     prompts, scores = past()
-    sentence = ExpertPool("table", text="prompt").fit(prompts, scores).team_.recipe.describe()[0]
+    sentence = ExpertPool(text="prompt").fit(prompts, scores).team_.recipe.describe()[0]
     assert "class" not in sentence

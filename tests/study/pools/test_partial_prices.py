@@ -23,7 +23,7 @@ def table(n=300, seed=0):
 @pytest.fixture(scope="module")
 def pool():
     frame = table()
-    return ExpertPool("table").fit(frame[["task", "words"]], frame[NAMES], prices=[1.0, 2.0, 3.0])
+    return ExpertPool().fit(frame[["task", "words"]], frame[NAMES], prices=[1.0, 2.0, 3.0])
 
 
 def test_prices_of_some_members_leave_the_others_as_learned(pool):
@@ -38,13 +38,13 @@ def test_a_typo_in_a_price_names_the_member_that_was_meant(pool):
         pool.route({"task": "law", "words": 9.0}, prices={"smal": 1.0}, trade_off=1.0)
     frame = table()
     with pytest.raises(InputError, match="no member smal; did you mean 'small'"):
-        ExpertPool("table").fit(frame[["words"]], frame[NAMES], prices={"smal": 1, "medium": 1, "large": 1})
+        ExpertPool().fit(frame[["words"]], frame[NAMES], prices={"smal": 1, "medium": 1, "large": 1})
 
 
 @pytest.fixture(scope="module")
 def study():
     fees = {name: f"@{name}_price" for name in NAMES}
-    return PoolStudy.fit(table(), expert_names=NAMES, fees=fees, error_cost=1.0, model="table")
+    return PoolStudy.fit(table(), expert_names=NAMES, fees=fees, error_cost=1.0)
 
 
 def test_a_fee_of_one_member_keeps_the_fees_of_the_others(study):

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -62,28 +62,33 @@ class BadAnswer:
 class BadAnswersError(TableError):
     """Some answers or labels are none of the classes; `answers` has every spelling once.
 
-    `alike` has classes that differ in capitals or blanks alone: from the rarer spelling to the other. `n_good` counts
-    the answers that are a class, where that is known.
+    `alike` has classes that differ in capitals or blanks alone: from the rarer spelling to the other.
     """
 
     answers: tuple[BadAnswer, ...] = ()
     renamed: Mapping[str, str] = MappingProxyType({})
     alike: Mapping[str, str] = MappingProxyType({})
-    n_good: int | None = None
 
     @classmethod
-    def of(cls, bad: Iterable[BadAnswer], classes: Labels) -> "BadAnswersError":
-        """List all spellings of one or several columns, the same spelling once."""
+    def of(
+        cls,
+        bad: Iterable[BadAnswer],
+        classes: Labels,
+        *,
+        alike: Mapping[str, str] | None = None,
+        n_good: int | None = None,
+    ) -> "BadAnswersError":
+        """List all spellings of one or several columns, the same spelling once.
+
+        `alike` is None where the classes are settled; where they are the labels of this table and no answer is one of
+        them, the error asks for the right column.
+        """
         answers = _merged(bad)
         listing = _one(answers[0], classes) if len(answers) == 1 else _several(answers, classes)
-        error = cls(listing, *_blank_offer(answers))
-        error.answers = answers
-        return error
-
-    def with_more(self, *pieces: object) -> "BadAnswersError":
-        """Return the same error with more at the end of its message."""
-        error = type(self)(*self.pieces, *pieces)
-        error.answers, error.renamed, error.alike, error.n_good = self.answers, self.renamed, self.alike, self.n_good
+        wrong_column = alike is not None and n_good == 0
+        question = f" No answer is one of the labels; is {Argument('label')} the right column?" if wrong_column else ""
+        error = cls(f"{listing}{_blank_offer(answers)}{question}")
+        error.answers, error.alike = answers, alike or {}
         return error
 
     def mapping(self) -> dict[str, str]:
@@ -113,22 +118,13 @@ def bad_answers(
 ) -> list[BadAnswer]:
     """Group the cells of a column at the places `wrong` by spelling, in the order of the rows."""
     spellings = [as_written(cell) for cell in column.iloc[wrong].tolist()]
-    codes, distinct = pd.factorize(np.array(spellings, dtype=object))
-    counts = np.bincount(codes, minlength=len(distinct)).tolist()
-    first = np.unique(codes, return_index=True)[1]
-    names = [str(value) for value in classes.tolist()]
+    first = dict(zip(reversed(spellings), reversed(wrong.tolist()), strict=True))
+    names = list(map(str, classes.tolist()))
+    where: dict[str, Any] = {"source": source, "column": str(column.name), "unit": unit}
     return [
-        BadAnswer(
-            value=value,
-            what=what,
-            count=counts[k],
-            source=source,
-            row=row_number(column, int(wrong[first[k]]), first_row=first_row),
-            column=str(column.name),
-            suggestion=nearest_name(value, names),
-            unit=unit,
-        )
-        for k, value in enumerate(distinct.tolist())
+        BadAnswer(value, what, count, row=row, suggestion=nearest_name(value, names), **where)
+        for value, count in Counter(spellings).items()
+        for row in [row_number(column, first[value], first_row=first_row)]
     ]
 
 
@@ -144,14 +140,14 @@ def _merged(bad: Iterable[BadAnswer]) -> tuple[BadAnswer, ...]:
     return tuple(sorted(merged.values(), key=lambda one: -one.count))
 
 
-def _blank_offer(answers: Sequence[BadAnswer]) -> tuple[object, ...]:
+def _blank_offer(answers: Sequence[BadAnswer]) -> str:
     """Name the option that reads spellings such as "unsure" as blank; nothing where no spelling is like that."""
     values = [one.value for one in answers[:MOST_LISTED] if says_none(one.value)]
     if not values:
-        return ()
+        return ""
     verb = "means" if len(values) == 1 else "mean"
     which = list_in_words([quote_cell(value) for value in values], most=MOST_LISTED)
-    return f" If {which} {verb} that there is no answer, pass ", Argument("blank", values), "."
+    return f" If {which} {verb} that there is no answer, pass {Argument('blank', values)}."
 
 
 def _one(answer: BadAnswer, classes: Labels) -> str:
@@ -242,12 +238,11 @@ def matching_codes(column: "pd.Series[Any]", classes: Labels) -> IntArray:
     times = Counter(forms)
     lookup = {form: number for number, form in enumerate(forms) if times[form] == 1}
     lookup |= {str(value): number for number, value in enumerate(classes.tolist())}
-    cell_idx, distinct = distinct_cells(column)
-    numbers = [
-        MISSING if is_blank(cell) else lookup.get(as_written(cell), lookup.get(text_of(cell), NO_CLASS))
-        for cell in distinct
-    ]
-    return np.array([*numbers, MISSING], dtype=np.int64)[cell_idx]  # a missing cell has the index -1: the last
+
+    def code(cell: Any) -> int:
+        return MISSING if is_blank(cell) else lookup.get(as_written(cell), lookup.get(text_of(cell), NO_CLASS))
+
+    return np.array(by_cell(column, code), dtype=np.int64)
 
 
 def spell_like(values: Labels, classes: Labels) -> Labels:
@@ -260,6 +255,19 @@ def spell_like(values: Labels, classes: Labels) -> Labels:
     spelled = values.astype(object)
     spelled[codes >= 0] = classes[codes[codes >= 0]]
     return spelled
+
+
+def by_cell(column: "pd.Series[Any]", function: Callable[[Any], Any]) -> Labels:
+    """Return what a function says of each of (n,) cells, of a missing one as of None; equal cells are asked once.
+
+    >>> by_cell(pd.Series(["a", None, "a"]), lambda cell: cell or "?").tolist()
+    ['a', '?', 'a']
+    """
+    cell_idx, distinct = distinct_cells(column)
+    results = np.empty(len(distinct) + 1, dtype=object)
+    for place, cell in enumerate([*distinct, None]):  # a missing cell has the index -1: the last
+        results[place] = function(cell)
+    return results[cell_idx]
 
 
 def distinct_cells(column: "pd.Series[Any]") -> tuple[IntArray, list[Any]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from defero.data.answers.class_codes import (
     BadAnswer,
     BadAnswersError,
     bad_answers,
-    distinct_cells,
+    by_cell,
     matching_codes,
 )
 from defero.data.answers.spellings import Spellings
@@ -73,10 +73,13 @@ class AnswerLog:
         """J."""
         return len(self.expert_names)
 
-    def class_idx(self, classes: ArrayLike, *, others: Sequence[BadAnswer] = ()) -> IntArray:
+    def class_idx(
+        self, classes: ArrayLike, *, others: Sequence[BadAnswer] = (), alike: Mapping[str, str] | None = None
+    ) -> IntArray:
         """Return the class number of each answer, (m,).
 
-        Answers that are no class are an error that lists them, and the `others` that are bad elsewhere.
+        Answers that are no class are an error that lists them, and the `others` that are bad elsewhere; `alike` is
+        that of `BadAnswersError.of`.
         """
         known = find_classes(classes, name="classes")
         codes = np.empty(len(self), dtype=np.int64)
@@ -88,9 +91,7 @@ class AnswerLog:
             where: dict[str, Any] = {"source": self.source, "first_row": 0, "unit": self.unit}
             bad += bad_answers(cells, wrong, known, what="answer", **where)
         if bad:
-            error = BadAnswersError.of(bad, known)
-            error.n_good = int((codes >= 0).sum())
-            raise error
+            raise BadAnswersError.of(bad, known, alike=alike, n_good=int((codes >= 0).sum()))
         return codes
 
     def _columns(self) -> Iterator[tuple[str, IntArray]]:
@@ -121,18 +122,18 @@ class AnswerLog:
         respelled = replace(self, answers=answers, n_blank=self.n_blank + int(blank.sum()))
         return respelled._renumbered(np.where(blank, -1, self.item_idx), self.expert_idx)
 
-    def among(self, classes: ArrayLike, *, others: Sequence[BadAnswer] = ()) -> Answers:
+    def among(self, classes: ArrayLike, **options: Any) -> Answers:
         """Return the answers as class numbers: cell by cell where each expert has a column, else sparse.
 
-        Answers that are no class are an error, as in `class_idx`.
+        Answers that are no class are an error, as in `class_idx`, whose options these are.
 
-        >>> cells = np.array(["b", "a", "b"], dtype=object)
-        >>> long = latest_answers(np.array([1, 0, 0]), ["bo", "al", "bo"], cells, rows=np.arange(3), n_items=2)
+        >>> given = {"item": [1, 0, 0], "who": ["bo", "al", "bo"], "answer": ["b", "a", "b"], "row": [1, 2, 3]}
+        >>> long = latest_answers(pd.DataFrame(given), n_items=2)
         >>> long.among(["a", "b"]).dense().tolist()
         [[0, 1], [-1, 1]]
         """
         known = find_classes(classes, name="classes")
-        codes = self.class_idx(known, others=others).astype(code_type(len(known)))
+        codes = self.class_idx(known, **options).astype(code_type(len(known)))
         if self.column is None:
             cells = np.full((self.n_items, self.n_experts), MISSING, dtype=codes.dtype)
             cells[self.item_idx, self.expert_idx] = codes
@@ -190,24 +191,28 @@ class AnswerLog:
 
 
 def latest_answers(
-    item_idx: IntArray,
-    names: Sequence[str],
-    answers: Labels,
-    *,
-    rows: IntArray,
-    when: ArrayLike | None = None,
-    n_items: int,
-    n_blank: int = 0,
-    n_unknown: int = 0,
-    source: str = "annotations",
-    column: str = "answer",
-    unit: str = "row",
+    given: pd.DataFrame, *, n_items: int, source: str = "annotations", column: str = "answer", unit: str = "row"
 ) -> AnswerLog:
-    """Keep one answer of each person to each item: the latest, and among equal times the last given."""
-    experts = tuple(sorted(set(names), key=natural))
-    number = {name: j for j, name in enumerate(experts)}
-    expert_idx = np.array([number[name] for name in names], dtype=np.int64)
-    order = np.arange(len(names)) if when is None else np.argsort(np.asarray(when), kind="stable")
+    """Keep one answer of each person to each item: the latest, and among equal times the last given.
+
+    Parameters
+    ----------
+    given : (m, ...) DataFrame
+        The item's index, -1 for none of the n; who answered; the answer, blank for none, which replaces none; its row;
+        and perhaps when it was given, else in the order of the rows.
+    n_items, source, column, unit : see `AnswerLog`
+
+    >>> given = {"item": [1, 0, 0], "who": ["bo", "al", "al"], "answer": ["b", "a", None], "row": [2, 3, 4]}
+    >>> log = latest_answers(pd.DataFrame(given), n_items=2)
+    >>> log.expert_names, log.answers.tolist(), log.n_blank
+    (('al', 'bo'), ['a', 'b'], 1)
+    """
+    answered = given[~np.array(by_cell(given["answer"], is_blank), dtype=np.bool_)]
+    known = answered[answered["item"] >= 0]
+    experts = tuple(sorted(set(known["who"]), key=natural))
+    item_idx = known["item"].to_numpy(np.int64)
+    expert_idx = known["who"].map({name: j for j, name in enumerate(experts)}).to_numpy(np.int64)
+    order = np.argsort(known["when"].to_numpy(float), kind="stable") if "when" in known else np.arange(len(known))
     pair = item_idx[order] * max(len(experts), 1) + expert_idx[order]
     _, from_end = np.unique(pair[::-1], return_index=True)  # sorted by item, then by expert
     last = order[::-1][from_end]
@@ -215,12 +220,12 @@ def latest_answers(
         expert_names=experts,
         item_idx=item_idx[last],
         expert_idx=expert_idx[last],
-        answers=answers[last],
-        rows=rows[last],
+        answers=known["answer"].to_numpy(dtype=object)[last],
+        rows=known["row"].to_numpy(np.int64)[last],
         n_items=n_items,
-        n_repeated=len(names) - len(last),
-        n_blank=n_blank,
-        n_unknown=n_unknown,
+        n_repeated=len(known) - len(last),
+        n_blank=len(given) - len(answered),
+        n_unknown=len(answered) - len(known),
         source=source,
         column=column,
         unit=unit,
@@ -239,9 +244,7 @@ def log_from_columns(frame: pd.DataFrame, experts: Sequence[str], *, source: str
     answered = np.zeros(cells.shape, dtype=np.bool_)
     for j, name in enumerate(experts):
         cells[:, j] = frame[name].to_numpy(dtype=object)
-        cell_idx, distinct = distinct_cells(frame[name])
-        filled = np.array([*(not is_blank(cell) for cell in distinct), False])
-        answered[:, j] = filled[cell_idx]  # a missing cell has the index -1: the last
+        answered[:, j] = ~np.array(by_cell(frame[name], is_blank), dtype=np.bool_)
     item_idx, expert_idx = np.nonzero(answered)  # by item, then by expert
     rows = frame.index.to_numpy()[item_idx] + first_row
     names = tuple(experts)

@@ -9,6 +9,7 @@ import pandas as pd
 from defero.core.checks.arrays import IntArray, one_of
 from defero.core.errors import Argument, TableError
 from defero.core.wording import join_names
+from defero.data.answers.class_codes import by_cell
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.tables.cells import column_names, is_blank, no_such_column
 from defero.data.tables.wide import ItemKeys, name_text
@@ -70,23 +71,13 @@ def join_answers(
     table = items.set_axis(list(column_names(items, source=items_source)), axis=1)
     own_key = key_column(table, key, item=columns.item, source=items_source)
     keys = ItemKeys.of(table, own_key, source=items_source, first_row=items_first_row)
-    blank = np.array([is_blank(cell) for cell in frame[columns.answer].tolist()], dtype=np.bool_)
-    answered = frame[~blank]
-    rows = _row_numbers(frame, first_row=first_row)[~blank]
-    item_idx = keys.find(answered[columns.item], rows=rows, source=source, unknown=unknown)
-    known = item_idx >= 0
-    names = _annotator_names(answered, columns.annotator, rows=rows, source=source)
-    return latest_answers(
-        item_idx[known],
-        [name for name, inside in zip(names, known, strict=True) if inside],
-        np.array([*answered[columns.answer].tolist(), None], dtype=object)[:-1][known],
-        rows=rows[known],
-        n_items=len(items),
-        n_blank=int(blank.sum()),
-        n_unknown=int((~known).sum()),
-        source=source,
-        column=columns.answer,
-    )
+    given = pd.DataFrame({"answer": frame[columns.answer].to_numpy(dtype=object)}, dtype=object)
+    given = given.assign(item=_UNKNOWN, who=None, row=_row_numbers(frame, first_row=first_row))
+    answered = ~np.array(by_cell(given["answer"], is_blank), dtype=np.bool_)
+    rows = given["row"].to_numpy()[answered]
+    given.loc[answered, "item"] = keys.find(frame[columns.item][answered], rows=rows, source=source, unknown=unknown)
+    given.loc[answered, "who"] = _annotator_names(frame[answered], columns.annotator, rows=rows, source=source)
+    return latest_answers(given, n_items=len(items), source=source, column=columns.answer)
 
 
 def _annotator_names(frame: pd.DataFrame, column: str, *, rows: IntArray, source: str) -> list[str]:
@@ -102,6 +93,7 @@ def _row_numbers(frame: pd.DataFrame, *, first_row: int) -> IntArray:
     return labels.astype(np.int64) + first_row
 
 
+_UNKNOWN = -1
 _ITEM = ("item", "task", "case", "example", "sample", "question", "document", "image", "instance", "unit")
 _ANNOTATOR = (
     "annotator",
@@ -159,8 +151,10 @@ def key_column(items: Any, key: str | None, *, item: str, source: str) -> str:
 
 
 def _chosen(names: list[str], column: str | None, *, words: tuple[str, ...], role: str, source: str) -> str:
+    if column in names:
+        return str(column)
     if column is not None:
-        return _named(names, column, role=role, source=source)
+        raise no_such_column(column, names, source=source, role=f"the {role}")
     plain = {name: "".join(letter for letter in name.lower() if letter not in "_- .") for name in names}
     wanted = {form for word in words for form in (word, f"{word}id", f"{word}key")}
     matches = [name for name in names if plain[name] in wanted]
@@ -171,18 +165,9 @@ def _chosen(names: list[str], column: str | None, *, words: tuple[str, ...], rol
         return matches[0]
     if matches:
         raise TableError(
-            f"{source}: {join_names(map(repr, matches))} may each be the {role}; name the column with ",
-            Argument(role),
-            ".",
+            f"{source}: {join_names(map(repr, matches))} may each be the {role}; name the column with {Argument(role)}."
         )
     raise TableError(
-        f"{source}: no column has a usual name of the {role} ({join_names(words)}); name it with ",
-        Argument(role),
-        f". The columns are {join_names(names, most=30)}.",
+        f"{source}: no column has a usual name of the {role} ({join_names(words)}); name it with {Argument(role)}. "
+        f"The columns are {join_names(names, most=30)}."
     )
-
-
-def _named(names: list[str], column: str, *, role: str, source: str) -> str:
-    if column not in names:
-        raise no_such_column(column, names, source=source, role=f"the {role}")
-    return column

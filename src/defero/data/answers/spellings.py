@@ -17,7 +17,7 @@ import pandas as pd
 from defero.core.errors import Argument, InputError, Message
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names, list_in_words, share_words
-from defero.data.answers.class_codes import BadAnswersError, distinct_cells
+from defero.data.answers.class_codes import BadAnswersError, by_cell
 from defero.data.table_spec import Rename
 from defero.data.tables.cells import as_meant, as_written, is_blank, is_missing_spelling, text_of
 from defero.data.tables.formats import write_decisions
@@ -52,7 +52,7 @@ class Spellings:
         both = next((value for value in map(as_written, blank) if named.get(value)), None)
         if both is not None:
             raise InputError(
-                Argument("blank", both), f": is renamed to {named[both]!r} by ", Argument("rename"), "; choose one."
+                f"{Argument('blank', both)}: is renamed to {named[both]!r} by {Argument('rename')}; choose one."
             )
         return cls(named | dict.fromkeys(map(as_written, blank), ""))
 
@@ -65,13 +65,9 @@ class Spellings:
         >>> Spellings.of(rename={"2": "b"}, blank=["-"]).apply(pd.Series(["a", "2", "-"])).tolist()
         ['a', 'b', None]
         """
-        cell_idx, distinct = distinct_cells(column)
-        meant = [self._meant(cell) for cell in distinct]
-        if all(new is old for new, old in zip(meant, distinct, strict=True)):
+        if not by_cell(column, lambda cell: self._meant(cell) is not cell).any():
             return column
-        cells = np.empty(len(meant) + 1, dtype=object)  # a missing cell has the index -1: the last
-        cells[:-1] = meant
-        return pd.Series(cells[cell_idx], index=column.index, name=column.name, dtype=object)
+        return pd.Series(by_cell(column, self._meant), index=column.index, name=column.name, dtype=object)
 
     def apply_to(self, frame: pd.DataFrame, columns: Iterable[str | None]) -> pd.DataFrame:
         """Return a frame with these columns respelled; names that it does not have are passed over."""
@@ -108,9 +104,7 @@ def missing_answers_note(counts: Counter[str], *, source: str) -> tuple[str, ...
     return (
         Message(
             f"{source}: {count_of(counts.total(), 'answer')} {is_read}: {written}. If one of these is a class, map it "
-            "to that class with ",
-            Argument("rename"),
-            ".",
+            f"to that class with {Argument('rename')}."
         ),
     )
 
@@ -120,14 +114,14 @@ def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     head = read_frame(path, as_text=[FROM, TO])
     if not {FROM, TO} <= {*head.columns}:
         columns = join_names(head.columns, most=30)
-        raise InputError(Argument("rename", str(path)), f": needs the columns {FROM} and {TO}, got {columns}.")
+        raise InputError(f"{Argument('rename', str(path))}: needs the columns {FROM} and {TO}, got {columns}.")
     mapping: dict[str, str] = {}
     for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
         if is_blank(written):
-            raise InputError(Argument("rename", str(path)), f": a cell of the column {FROM} is blank; fill it in.")
+            raise InputError(f"{Argument('rename', str(path))}: a cell of the column {FROM} is blank; fill it in.")
         text, spelling = "" if is_blank(meant) else as_meant(as_written(meant)), as_meant(as_written(written))
         if mapping.setdefault(spelling, text) != text:
-            raise InputError(Argument("rename", str(path)), f": {spelling!r} is renamed in two ways; choose one.")
+            raise InputError(f"{Argument('rename', str(path))}: {spelling!r} is renamed in two ways; choose one.")
     return mapping
 
 
@@ -189,9 +183,7 @@ def alike_class_notes(counts: Mapping[object, int], *, source: str) -> list[str]
         notes.append(
             Message(
                 f"{source}: the labels {written} differ in capitals or blanks alone and are {len(names)} classes here; "
-                "if they are one, merge them with ",
-                Argument("rename"),
-                f": {merge}.",
+                f"if they are one, merge them with {Argument('rename')}: {merge}."
             )
         )
     return notes
@@ -203,9 +195,7 @@ def missing_class_notes(counts: Mapping[object, int], *, source: str) -> list[st
     return [
         Message(
             f"{source}: the label {name!r} ({count_of(counts[name], 'case')}) is read as a class; if it means that the "
-            "label is unknown, pass ",
-            Argument("blank", [name]),
-            ".",
+            f"label is unknown, pass {Argument('blank', [name])}."
         )
         for name in names
     ]
@@ -244,34 +234,21 @@ def one_sided_class_notes(table: ExpertTable, *, source: str) -> list[str]:
         sentences.append(f"No expert ever answers {list_in_words(written)}: all {count} to these cases count as wrong.")
     if stray:
         sentences.append(f"No case has the label {list_in_words(stray)}: these answers count as wrong.")
+    rename = Argument("rename")
     if not merged:
-        last: tuple[object, ...] = (" If the experts write it in another way, merge the spellings with ",)
-        return [Message(f"{source}: {' '.join(sentences)}", *last, Argument("rename"), ".")]
+        sentences.append(f"If the experts write it in another way, merge the spellings with {rename}.")
+        return [Message(f"{source}: {' '.join(sentences)}")]
     others = [f"{names[k]!r} ({count_of(n_given[k], 'answer')})" for k in dict.fromkeys(merged.values()) if n_given[k]]
     merge = join_names([f"from {names[k]!r} to {names[other]!r}" for k, other in merged.items()])
-    last = (f" The experts answer {list_in_words(others)}. If they mean the same class, merge them with ",)
-    return [Message(f"{source}: {' '.join(sentences)}", *last, Argument("rename"), f": {merge}.")]
+    sentences.append(f"The experts answer {list_in_words(others)}.")
+    sentences.append(f"If they mean the same class, merge them with {rename}: {merge}.")
+    return [Message(f"{source}: {' '.join(sentences)}")]
 
 
 def _pair(k: int, names: list[str], counts: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> int | None:
     """Return the most frequent other class that shares its words with class k; None where none does."""
     alike = [other for other in np.flatnonzero(counts).tolist() if other != k and share_words(names[k], names[other])]
     return max(alike, key=lambda other: counts[other], default=None)
-
-
-@contextmanager
-def alike_in_errors(counts: Mapping[object, int], *, classes_are_labels: bool) -> Iterator[None]:
-    """Let an error about bad answers remember which classes are probably one: the rarer spelling to the other.
-
-    If the classes are the labels of this table and no answer is one of them, the error asks for the right column.
-    """
-    try:
-        yield
-    except BadAnswersError as error:
-        error.alike = {name: names[0] for names in alike_classes(counts) for name in names[1:]}
-        if not classes_are_labels or error.n_good != 0:
-            raise
-        raise error.with_more(" No answer is one of the labels; is ", Argument("label"), " the right column?") from None
 
 
 def _groups(spelled: Iterable[tuple[str, str]]) -> list[list[str]]:

@@ -8,9 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from defero.core.errors import InputError, TableError
@@ -157,8 +156,7 @@ EXPORTS.register_lazily("label-studio", "defero.data.exports.label_studio:LABEL_
 EXPORTS.register_lazily("prodigy", "defero.data.exports.prodigy:PRODIGY")
 
 
-@dataclass(frozen=True)
-class GivenAnswer:
+class GivenAnswer(NamedTuple):
     """What one annotation of an export says.
 
     Attributes
@@ -184,19 +182,8 @@ def answer_log(
     given: Sequence[GivenAnswer], *, n_items: int, source: str, column: str = "answer", unit: str = "row"
 ) -> AnswerLog:
     """Put annotations together; of several of one person on an item the latest counts."""
-    answered = [one for one in given if one.answer is not None]
-    return latest_answers(
-        np.array([one.item for one in answered], dtype=np.int64),
-        [one.who for one in answered],
-        np.array([*(one.answer for one in answered), None], dtype=object)[:-1],
-        rows=np.array([one.row for one in answered], dtype=np.int64),
-        when=np.array([one.when for one in answered], dtype=np.float64),
-        n_items=n_items,
-        n_blank=len(given) - len(answered),
-        source=source,
-        column=column,
-        unit=unit,
-    )
+    frame = pd.DataFrame(given, columns=GivenAnswer._fields, dtype=object)
+    return latest_answers(frame, n_items=n_items, source=source, column=column, unit=unit)
 
 
 def one_answer(values: Sequence[Any], *, what: str, source: str, place: str) -> Any:

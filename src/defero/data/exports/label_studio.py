@@ -30,7 +30,7 @@ from defero.data.exports.export import (
 )
 from defero.data.table_spec import STEP, Control
 from defero.data.tables.cells import column_names, is_blank, no_such_column
-from defero.data.tables.json_lines import Record, field_of_type, json_records
+from defero.data.tables.json_lines import JsonRecord, field_of_type, json_records
 from defero.data.tables.wide import ItemKeys
 from defero.data.whole_files import write_whole
 
@@ -117,9 +117,7 @@ def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, sour
         raise TableError(f"{source}: expected results of type {join_names(KINDS)}{types}.")
     if name is None and len(controls) > 1:
         counts = join_names(f"{one} ({times[one]} answers)" for one in controls)
-        raise TableError(
-            f"{source}: several controls ask for a class: {counts}; name one with ", Argument("control"), "."
-        )
+        raise TableError(f"{source}: several controls ask for a class: {counts}; name one with {Argument('control')}.")
     return controls[name if name is not None else next(iter(controls))]
 
 
@@ -206,7 +204,7 @@ def _when(one: StudioEntry, *, source: str) -> float:
     return float("-inf")
 
 
-def task_ids(records: Sequence[Record], *, source: str) -> list[Any]:
+def task_ids(records: Sequence[JsonRecord], *, source: str) -> list[Any]:
     """Return the tasks' ids; tasks that have not been in Label Studio yet have none, and are numbered from 1."""
     ids = [record.fields.get("id") for record in records]
     if all(one is None for one in ids):

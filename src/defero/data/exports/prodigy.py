@@ -25,7 +25,7 @@ from defero.data.exports.export import (
 )
 from defero.data.table_spec import Control
 from defero.data.tables.cells import is_blank, no_such_column
-from defero.data.tables.json_lines import Record, field_of_type, json_records
+from defero.data.tables.json_lines import JsonRecord, field_of_type, json_records
 from defero.data.tables.wide import name_text
 
 KEY = "_input_hash"
@@ -33,7 +33,7 @@ _OWN = {"answer", "accept", "label", "options", "meta", "config"}
 _MOMENT = re.compile(r".*\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}", re.DOTALL)
 
 
-def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[list[int], list[int]]:
+def items_of(records: Sequence[JsonRecord], *, key: str, source: str) -> tuple[list[int], list[int]]:
     """Return (m,) item numbers, in the order in which items first appear, and the first record of each."""
     known: dict[str, int] = {}
     firsts: list[int] = []
@@ -42,9 +42,8 @@ def items_of(records: Sequence[Record], *, key: str, source: str) -> tuple[list[
         cell = record.fields.get(key)
         if is_blank(cell) or isinstance(cell, list | dict | bool):
             raise TableError(
-                f"{source}: {record.place}: {key!r} must name the item, got {cell!s:.40}; name a field with ",
-                Argument("key"),
-                ".",
+                f"{source}: {record.place}: {key!r} must name the item, got {cell!s:.40}; name a field with "
+                f"{Argument('key')}."
             )
         item_idx.append(known.setdefault(name_text(cell), len(known)))
         if len(firsts) < len(known):
@@ -83,7 +82,7 @@ def _field(records: Sequence[dict[str, Any]], label: str, *, source: str) -> lis
     return values
 
 
-def _annotator(record: Record, *, source: str) -> str:
+def _annotator(record: JsonRecord, *, source: str) -> str:
     for field in ("_annotator_id", "_session_id"):
         value = record.fields.get(field)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
@@ -91,7 +90,7 @@ def _annotator(record: Record, *, source: str) -> str:
     raise TableError(f"{source}: {record.place}: expected who answered, as '_annotator_id' or '_session_id'.")
 
 
-def _answer(record: Record, one_label: bool, *, source: str) -> object:
+def _answer(record: JsonRecord, one_label: bool, *, source: str) -> object:
     fields, place = record.fields, record.place
     verdict, label = fields.get("answer"), fields.get("label")
     if verdict not in ("accept", "reject", "ignore"):
@@ -109,7 +108,7 @@ def _answer(record: Record, one_label: bool, *, source: str) -> object:
     return f"not {label}" if verdict == "reject" and one_label else None
 
 
-def _when(record: Record) -> float:
+def _when(record: JsonRecord) -> float:
     moment = record.fields.get("_timestamp")
     if isinstance(moment, bool) or not isinstance(moment, int | float) or not np.isfinite(float(moment)):
         return float("-inf")

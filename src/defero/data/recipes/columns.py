@@ -222,22 +222,21 @@ class OddCells:
         """Values that probably mean that there is no number: words for it, and what stands in several cells."""
         return tuple(value for value, count in self.counts.items() if count > 1 or says_none(value))
 
-    def pieces(self, row: int) -> list[str | Argument]:
-        """Return the pieces of a message: the values with the number of their cells, and what to do about them.
+    def clause(self, row: int) -> str:
+        """Return the clause of a message: the values with the number of their cells, and what to do about them.
 
+        >>> from defero.core.errors import Message
         >>> odd = odd_cells(["1", "n/a", "2", "n/a", "<1", "3", "4"])
-        >>> print(*odd.pieces(3), sep="")  # doctest: +ELLIPSIS
+        >>> print(Message(odd.clause(3)))  # doctest: +ELLIPSIS
         'n/a' (2 cells) and '<1' (1 cell) are not numbers, first in row 3; correct them, or leave ... blank=['n/a']
         """
         shown = [f"{quote_cell(value)} ({count_of(count, 'cell')})" for value, count in self.counts.items()]
         verb, them = ("is not a number", "it") if self.count == 1 else ("are not numbers", "them")
-        what = (
+        offered = Argument("blank", list(self.probably_blank[:MOST_OFFERED]))
+        return (
             f"{list_in_words(shown, most=4)} {verb}, first in row {row}; correct {them}, or leave {them} blank if the "
+            f"number is unknown{f', or pass {offered}' if offered.value else ''}"
         )
-        pieces: list[str | Argument] = [f"{what}number is unknown"]
-        if self.probably_blank:
-            pieces += [", or pass ", Argument("blank", list(self.probably_blank[:MOST_OFFERED]))]
-        return pieces
 
 
 def odd_cells(column: Any) -> OddCells | None:
@@ -287,7 +286,7 @@ def refuse_unused(
             reason = column if isinstance(column, str) else ""
         else:
             reason = "dates are not used" if kind == "date" else "its cells are neither numbers nor text"
-        raise TableError(*_refusal(frame, name, reason, source=source, first_row=first_row))
+        raise TableError(_refusal(frame, name, reason, source=source, first_row=first_row))
 
 
 def _slips(learned: CategoricalColumn, column: Any) -> bool:
@@ -296,18 +295,19 @@ def _slips(learned: CategoricalColumn, column: Any) -> bool:
     return odd is not None and odd.count <= max(1, FEW_CELLS * len(column))
 
 
-def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int) -> list[str | Argument]:
+def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int) -> str:
     odd = odd_cells(frame[name])
     if odd is not None:
         codes = "" if reason else ", or write the numbers with a letter if they are codes"
-        pieces = odd.pieces(row_number(frame, odd.place, first_row=first_row))
-        return [f"{source}: column {name} is named as a feature: ", *pieces, f"{codes}."]
+        clause = odd.clause(row_number(frame, odd.place, first_row=first_row))
+        return f"{source}: column {name} is named as a feature: {clause}{codes}."
     cells = np.asarray(frame[name]).astype(object).tolist()
     place = next(row for row, cell in enumerate(cells) if not is_blank(cell))
-    where = (
-        f"{source}: row {row_number(frame, place, first_row=first_row)}, column {name}: got {quote_cell(cells[place])}"
+    row = row_number(frame, place, first_row=first_row)
+    return (
+        f"{source}: row {row}, column {name}: got {quote_cell(cells[place])}; the column is named as a feature and "
+        f"cannot be one: {reason}."
     )
-    return [f"{where}; the column is named as a feature and cannot be one: {reason}."]
 
 
 class NumberedColumns:

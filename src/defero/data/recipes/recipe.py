@@ -328,5 +328,5 @@ def _text_columns(text: str | Sequence[str] | None, keys: Mapping[str, Any], *, 
 def _check_text(name: str, kind: str, *, source: str) -> None:
     if kind not in {"text", "empty"}:
         raise TableError(
-            f"{source}: column {name} is named as text and {_NO_TEXT[kind]}; remove it from ", Argument("text"), "."
+            f"{source}: column {name} is named as text and {_NO_TEXT[kind]}; remove it from {Argument('text')}."
         )

@@ -243,9 +243,7 @@ class EmbeddedColumn(TextNumbers):
         if self.source is None:
             raise InputError(
                 f": the column {self.name} is read by the text encoder {self.encoder!r}, which is not saved with the "
-                "model; pass ",
-                Argument("text_encoder", self.encoder),
-                ", or the same function if it was one.",
+                f"model; pass {Argument('text_encoder', self.encoder)}, or the same function if it was one.",
                 argument="text_encoder",
             )
         if not any(cell is not None for cell in cells):

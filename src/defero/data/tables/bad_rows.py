@@ -158,16 +158,12 @@ class BadCells:
 
     def error(self, source: str, *, can_skip: bool = True) -> BadRowsError:
         """Return the error that names all kinds at once, and `bad_rows` where that is an argument."""
-        none = [value for kind in self._kinds.values() for value in kind.spellings if says_none(value)]
-        blank = ("pass ", Argument("blank", list(dict.fromkeys(none))[:MOST_KINDS]), ", or ") if none else ()
-        skip = (
-            (" Correct them, or ", *blank, "pass ", Argument("bad_rows", "skip"), " to leave out these rows.")
-            if can_skip
-            else ()
-        )
         if self.n_cells == 1:
             return BadRowsError(f"{source}: {next(iter(self._kinds.values())).first.sentence()}")
-        return BadRowsError(f"{source}: {self._counts()}: {self._listing()}.", *skip)
+        none = [value for kind in self._kinds.values() for value in kind.spellings if says_none(value)]
+        blank = f"pass {Argument('blank', list(dict.fromkeys(none))[:MOST_KINDS])}, or " if none else ""
+        skip = f" Correct them, or {blank}pass {Argument('bad_rows', 'skip')} to leave out these rows."
+        return BadRowsError(f"{source}: {self._counts()}: {self._listing()}.{skip if can_skip else ''}")
 
     def note(self, path: object) -> str:
         """Say that rows were left out, and where they are listed."""

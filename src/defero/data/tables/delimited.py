@@ -232,7 +232,10 @@ def _first_rows(path: Path, *, separator: str) -> tuple[list[str], list[str]]:
     """Return the cells of the header and of the row after it."""
     with open_text(path, errors=MARKED_BYTES) as file:
         records = csv.reader(file, delimiter=separator, skipinitialspace=True)
-        return [name.strip() for name in next(records, [])], next(records, [])
+        names = [name.strip() for name in next(records, [])]
+        with suppress(csv.Error):  # a cell that is too long here: the parser reads it, or says what is wrong
+            return names, next(records, [])
+        return names, []
 
 
 def _used_separator(path: Path, *, separator: str) -> str:
@@ -242,10 +245,14 @@ def _used_separator(path: Path, *, separator: str) -> str:
     """
     used, most = separator, 0
     for mark in dict.fromkeys((separator, *_SEPARATORS)):
-        with suppress(csv.Error):
+        try:
             names, first = _first_rows(path, separator=mark)
-            if mark == separator or (len(names) > most and len(first) in (0, len(names))):
-                used, most = mark, len(names)
+        except csv.Error:
+            if mark == separator:
+                return separator  # `read_header` says what is wrong
+            continue
+        if mark == separator or (len(names) > most and len(first) in (0, len(names))):
+            used, most = mark, len(names)
     return used
 
 

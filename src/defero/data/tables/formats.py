@@ -68,6 +68,7 @@ class TableFormat(ABC):
         """Return a context that yields the function by which frames are appended to the file."""
 
 
+HALF_PAIR = "half a surrogate pair, which is no character"
 FOLDER = "parquet folder"
 TABLE_FORMATS: Registry[TableFormat] = Registry("format", group="defero.table_formats")
 
@@ -218,7 +219,11 @@ class DecisionWriter:
             )
         # A Series brings an index, by which pandas would align the columns.
         cells = {name: values.array if isinstance(values, pd.Series) else values for name, values in columns.items()}
-        self._append(pd.DataFrame(cells))
+        try:
+            self._append(pd.DataFrame(cells))
+        except UnicodeEncodeError as error:
+            cell = error.object[error.start]
+            raise TableError(f"{self._source}: holds {cell!r}, {HALF_PAIR}; correct the cell with it.") from error
         self.names = names
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from defero.core.errors import TableError
 from defero.core.wording import join_names
 from defero.data.tables.bad_rows import MARKED_BYTES, MOST_VALUE, NOT_UTF8, BadCell, OnBad, is_marked, plain_bytes
-from defero.data.tables.formats import Append, TableFormat, open_text, plain_values, readable, strip_cells
+from defero.data.tables.formats import HALF_PAIR, Append, TableFormat, open_text, plain_values, readable, strip_cells
 
 ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _MOST_DIGITS = 300  # a float ends at 1.8e308
@@ -111,7 +111,7 @@ def parse_json(text: str) -> Any:
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if "\\ud" in text.lower() and not _is_text(json.dumps(value, ensure_ascii=False)):
-        raise ValueError("it holds half a surrogate pair, which is no character")
+        raise ValueError(f"it holds {HALF_PAIR}")
     return value
 
 
@@ -139,7 +139,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Record:
+class JsonRecord:
     """An object of a file, its number there from 1, and the place to name in a message."""
 
     place: str
@@ -147,7 +147,7 @@ class Record:
     fields: dict[str, Any]
 
 
-def json_records(path: str | PathLike[str], *, of: str) -> list[Record]:
+def json_records(path: str | PathLike[str], *, of: str) -> list[JsonRecord]:
     """Return the objects of a file.
 
     Parameters
@@ -169,12 +169,12 @@ def json_records(path: str | PathLike[str], *, of: str) -> list[Record]:
     return records
 
 
-def _from_lines(path: Path, *, of: str) -> Iterator[Record]:
+def _from_lines(path: Path, *, of: str) -> Iterator[JsonRecord]:
     for line, record in _lines(path):
         yield _record(record, number=line, place=f"row {line}", source=str(path), of=of)
 
 
-def _from_list(path: Path, *, of: str) -> Iterator[Record]:
+def _from_list(path: Path, *, of: str) -> Iterator[JsonRecord]:
     with open_text(path) as file:
         text = file.read()
     try:
@@ -187,10 +187,10 @@ def _from_list(path: Path, *, of: str) -> Iterator[Record]:
         yield _record(record, number=number, place=f"{of} number {number}", source=str(path), of=of)
 
 
-def _record(record: object, *, number: int, place: str, source: str, of: str) -> Record:
+def _record(record: object, *, number: int, place: str, source: str, of: str) -> JsonRecord:
     if not isinstance(record, dict):
         raise TableError(f"{source}: {place} must be an object, got {_kind(record)}; is it a list of {of}s?")
-    return Record(place, number, record)
+    return JsonRecord(place, number, record)
 
 
 def _kind(value: object) -> str:

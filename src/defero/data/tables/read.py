@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from defero.core.errors import InputError, TableError
-from defero.data.tables.bad_rows import OnBad
+from defero.data.tables.bad_rows import BadCell, OnBad
 from defero.data.tables.cells import BlankCells, column_names
 from defero.data.tables.formats import first_row, readable, table_format
 from defero.data.tables.parquet import with_partition
@@ -57,7 +57,8 @@ def read_chunks(
 
     As `read_frame`, except that a column's type is found in each piece anew: a column may hold numbers in one piece
     and text in the next. `FeatureRecipe.apply` copes with that; name in `as_text` what must stay as written, such as
-    the key. The pieces' index runs on. Rows that cannot be read are an error, or are left out and given to `on_bad`.
+    the key. The pieces' index runs on. Rows that cannot be read are an error, or are left out and given to `on_bad`;
+    where that are all rows, there is no piece and no error.
     """
     if rows < 1:
         raise InputError(f"must be at least 1, got {rows}.", argument="rows")
@@ -75,15 +76,21 @@ def _frames(
     """Yield the frames of a checked file, none of them empty; whatever goes wrong becomes a `TableError`."""
     file = Path(path)
     file_format = table_format(file)
-    is_empty = True
-    more: dict[str, Any] = {"on_bad": on_bad} if file_format.reports_bad else {}
+    is_empty, unread = True, list[BadCell]()
+
+    def report(cell: BadCell) -> None:
+        unread.append(cell)
+        assert on_bad is not None
+        on_bad(cell)
+
+    more: dict[str, Any] = {"on_bad": None if on_bad is None else report} if file_format.reports_bad else {}
     more |= {"columns": columns} if file_format.picks_columns else {}
     with readable(file, file_format.name):
         for frame in file_format.read(file, rows=rows, as_text=as_text, **more):
             if len(frame):
                 is_empty = False
                 yield frame
-    if is_empty:
+    if is_empty and not unread:
         raise NoRowsError(f"{path}: has {'a header but ' if file_format.first_row > 1 else ''}no rows.")
 
 

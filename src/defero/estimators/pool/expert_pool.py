@@ -1,6 +1,6 @@
 """ExpertPool: learn who of a pool should answer from scores and prices alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,22 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.errors import Argument, InputError
+from defero.core.errors import InputError
 from defero.core.order import in_order_of_appearance, row_order
+from defero.core.wording import join_names
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
 from defero.estimators.base import of_team
-from defero.estimators.pool.choose_learner import (
-    choose,
-    chosen_map,
-    score_covariance,
-    score_notes,
-    with_average_members,
-)
-from defero.estimators.pool.learners import fit_prices
-from defero.estimators.pool.pool_data import PoolData, pool_table
+from defero.estimators.pool.pool_data import pool_table
 from defero.estimators.training_data import with_sorted_columns
+from defero.learn.fit_scores import ScoreColumns, chosen_map, fit_prices, fit_scores, score_covariance
 from defero.pools.copies import equal_rows
 from defero.pools.curve import member_means
 from defero.pools.features import as_matrix
@@ -44,20 +38,42 @@ MANY_NUMBERS = 20_000_000
 a ridge of 3,000 x 384 took 67 CPU seconds instead of 2.5."""
 
 
+FEWEST_SCORES = 30
+"""With fewer, a member's expected scores are uncertain, and a note says so."""
+
+
+def score_notes(n_scores: IntArray, expert_names: tuple[str, ...]) -> list[str]:
+    """Return a sentence on the members without a score, and one on those with few.
+
+    >>> score_notes(np.array([200, 12, 0]), ("gpt", "phi", "qwen"))[1]
+    'few scores to learn from: phi 12. Their expected scores are shrunk toward the average and are uncertain.'
+    """
+    counts = dict(zip(expert_names, n_scores.tolist(), strict=True))
+    none = [name for name, count in counts.items() if not count]
+    few = [f"{name} {count}" for name, count in counts.items() if 0 < count < FEWEST_SCORES]
+    verb, counted = ("have", "count as average members") if len(none) > 1 else ("has", "counts as the average member")
+    notes = []
+    if none:
+        notes.append(
+            f"{join_names(none)} {verb} no score to learn from and {counted}: only a lower price speaks for them."
+        )
+    if few:
+        notes.append(
+            f"few scores to learn from: {join_names(few)}. Their expected scores are shrunk toward the average and are "
+            "uncertain."
+        )
+    return notes
+
+
 class ExpertPool(BaseEstimator):
     """A pool of experts of whom scores are known: language models, programs, people.
 
     No classes and no model of its own: whether a member was right, 0, 1 or between, is all that is learned from. The
-    expected score of each member, E[score | x], is calibrated on items held out; prices decide later, in `route`.
+    expected scores, E[score | x], are one regression of all members: what they have in common, and how each differs,
+    both shrunk as much as the scores say. Prices decide later, in `route`.
 
     Parameters
     ----------
-    model : "auto", "table", "ridge", "knn", "trees", "heads" or a function
-        How expected scores are learned. "table": the mean by category, shrunk. "ridge", "knn": the table and a
-        regression, or nearest neighbours, on what it leaves over. "trees": boosted trees for each member. "heads":
-        logistic regressions shrunk toward the average member. "auto": whichever chooses best on held-out items, or a
-        blend of them; the table where no other gains more than one standard error. Pass `trade_off` to `fit` where
-        prices decide, such as with one member who is best at everything.
     text : name or names, optional
         Columns of a table that are texts. They are read as words weighted by TF-IDF, in 64 directions.
     text_encoder : str, path or callable, optional
@@ -72,10 +88,6 @@ class ExpertPool(BaseEstimator):
     ----------
     team_ : PoolRouter
         What is saved and served.
-    learner_ : str
-        What "auto" chose.
-    held_out_values_ : dict
-        Mean held-out score of those whom each learner would choose, less price / trade_off where `fit` got one.
     notes_ : sentences
         Members without a score, who count as the average member, and members with few.
 
@@ -85,7 +97,7 @@ class ExpertPool(BaseEstimator):
     >>> X = rng.normal(size=(400, 2))
     >>> small = (rng.random(400) < np.where(X[:, 0] > 0, 0.9, 0.3)).astype(float)
     >>> large = (rng.random(400) < 0.85).astype(float)
-    >>> pool = ExpertPool(model="ridge").fit(
+    >>> pool = ExpertPool().fit(
     ...     X, np.column_stack([small, large]), prices=[0.1, 1.0], expert_names=["small", "large"]
     ... )
     >>> pool.route([[1.5, 0.0], [-1.5, 0.0]], trade_off=20.0).name.tolist()
@@ -97,14 +109,12 @@ class ExpertPool(BaseEstimator):
 
     def __init__(
         self,
-        model: str | Callable[..., Any] = "auto",
         *,
         text: str | Sequence[str] | None = None,
         text_encoder: Any = None,
         judge: Judge | None = None,
         random_state: int = 0,
     ) -> None:
-        self.model = model
         self.text = text
         self.text_encoder = text_encoder
         self.judge = judge
@@ -116,7 +126,6 @@ class ExpertPool(BaseEstimator):
         scores: Any,
         *,
         prices: Any = None,
-        trade_off: float | None = None,
         expert_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         facts: PoolFacts | None = None,
@@ -131,9 +140,6 @@ class ExpertPool(BaseEstimator):
             In [0, 1]; NaN where a member was not scored. A member without any score counts as the average member.
         prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J), optional
             What each call costs; expected prices are learned from it. NaN or None is unknown.
-        trade_off : float, optional
-            Money that a point of quality is worth. "auto" compares learners at this trade-off; by default it compares
-            the quality alone, as the one that `route` will be called with is not known yet.
         expert_names : J names, optional
             By default the columns of the scores.
         groups : (n,), optional
@@ -165,31 +171,27 @@ class ExpertPool(BaseEstimator):
             features, matrix, price = features[order], matrix[order], None if price is None else price[order]
             fold = _folds(in_order_of_appearance(group[order]), seed=self.random_state)
             learned = matrix if self.judge is None else corrected_marks(matrix, self.judge)
-            data = PoolData.of(features, learned, fold, recipe)
-            price_model, price_known = fit_prices(data, price)
-            scored = np.asarray(np.isfinite(matrix).any(axis=0))
-            fees = None if trade_off is None else _fees(price, trade_off)
-            choice = choose(data.of_members(scored), self.model, None if fees is None else fees[:, scored])
+            columns = ScoreColumns.of(features, recipe)
+            learned_scores = fit_scores(features, learned, columns=columns, fold=fold)
             cost, quality = member_means(np.full(matrix.shape, np.nan) if price is None else price, learned)
-            self.learner_, self.held_out_values_ = choice.name, choice.values
             n_scores = np.isfinite(matrix).sum(axis=0)
             self.notes_ = score_notes(n_scores[np.argsort(by_name)], given)
+            held_out = learned_scores.held_out
+            gained = learned[np.arange(len(learned)), np.where(np.isfinite(learned), held_out, -1.0).argmax(axis=1)]
             team = PoolRouter(
-                choice.model.with_average_members(scored),
+                learned_scores.scorer,
                 who,
                 n_scores,
                 np.clip(quality, 0.0, 1.0),
                 cost,
-                with_average_members(score_covariance(choice.held_out, learned[:, scored]), scored),
-                chosen_map(choice.held_out, learned[:, scored]),
-                price_model,
-                price_known,
+                score_covariance(held_out, learned),
+                chosen_map(held_out, learned),
+                fit_prices(features, price, columns=columns),
                 recipe,
                 row_fingerprints(rows),
                 facts=replace(
                     facts or PoolFacts(),
-                    learner=choice.name,
-                    held_out=choice.values,
+                    held_out=float(np.nanmean(gained)),
                     n_items=len(matrix),
                     judge=None if self.judge is None else (self.judge.sensitivity, self.judge.specificity),
                 ),
@@ -251,12 +253,3 @@ def _folds(group: IntArray, *, seed: int) -> IntArray:
     n_groups = int(group.max(initial=-1)) + 1
     deal = np.random.default_rng(seed).permutation(np.arange(n_groups) % min(N_FOLDS, max(n_groups, 1)))
     return np.asarray(deal[group], dtype=np.int64)
-
-
-def _fees(price: FloatArray | None, trade_off: float) -> FloatArray | None:
-    """Return prices in points of quality, (n, J); None where no money buys quality."""
-    if price is None or not np.isfinite(price).any():
-        raise InputError("needs ", Argument("prices"), ": no price of any member is known.", argument="trade_off")
-    if not 0 <= trade_off < np.inf:
-        raise InputError(f"must be a finite number of at least 0, got {trade_off}.", argument="trade_off")
-    return price / trade_off if trade_off > 0 else None

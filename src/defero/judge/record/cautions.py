@@ -21,7 +21,7 @@ from defero.judge.record.members import MemberRecord, TeamPromises
 from defero.judge.record.ways import CostRecord, WayRecord, better_than_team
 
 if TYPE_CHECKING:
-    from defero.judge.record.team import TeamRecord
+    from defero.judge.record.team import Record
 
 FEW_CASES = 50
 FEW_ANSWERS = 30
@@ -38,12 +38,12 @@ FEW_PANEL_CASES = 100
 FROM_ANSWERS = "The label is the most frequent answer"
 
 
-def cautions_of(record: "TeamRecord", trial: Trial, *, panel_cases: int | None = None) -> tuple[str, ...]:
+def cautions_of(record: "Record", trial: Trial, *, panel_cases: int | None = None) -> tuple[str, ...]:
     """Return every caution that a record calls for, the gravest first; one sentence for each kind.
 
     Parameters
     ----------
-    record : TeamRecord
+    record : Record
     trial : Trial
         What the record is of.
     panel_cases : int, optional
@@ -54,7 +54,7 @@ def cautions_of(record: "TeamRecord", trial: Trial, *, panel_cases: int | None =
     sentences = (
         few_cases(record.team.total),
         nothing,
-        None if nothing or not experts else no_better(record.gain),
+        None if nothing or not experts else no_better(record.team_minus_model),
         better_ways(record.ways, record.ask) if costs is None else cheaper_way(costs),
         # Where errors cost differently, the cheapest labels may be wrong more often than the commonest class.
         None if trial.cost_matrix is not None else idle_model(record.recall),
@@ -64,10 +64,12 @@ def cautions_of(record: "TeamRecord", trial: Trial, *, panel_cases: int | None =
         miscalibrated_estimates(experts, recalibrated=record.recalibrated),
         None
         if record.panel is None
-        else large_panels(record.panel, n_experts=len(experts), recorded=record.recorded, calibrated_on=panel_cases),
+        else large_panels(
+            record.panel, n_experts=len(experts), recorded=record.recorded_answers_per_item, calibrated_on=panel_cases
+        ),
         record.shared_errors.caution,
         thin_evidence(experts),
-        impossible_estimates(record.above_one, recalibrated=record.recalibrated),
+        impossible_estimates(record.estimates_above_one, recalibrated=record.recalibrated),
         silent_experts(experts),
         unseen_classes(record.classes, record.class_counts),
         below_chance(trial),
@@ -136,7 +138,7 @@ def cheaper_way(costs: CostRecord) -> str | None:
     if not cheaper:
         return None
     one, saved = min(cheaper, key=lambda pair: pair[0].cost)
-    team, total, less = (money(value, like=costs.like) for value in (costs.team.cost, one.cost, saved.mean))
+    team, total, less = (money(value, like=costs.like) for value in (costs.team.cost, one.cost, saved.per_case))
     return (
         f"Another way of asking costs less than the team ({team} per case), beyond chance: {one.words} costs {total} "
         f"per case and saves {less}."
@@ -208,10 +210,9 @@ def miscalibrated_estimates(experts: Sequence[MemberRecord], *, recalibrated: bo
 
     An expert counts if the 95 % interval of the error excludes 0; returns None if so many false alarms are likely.
     """
-    known = [expert for expert in experts if not math.isnan(expert.smooth_error_low)]
-    off = [
-        expert.smooth_error for expert in known if expert.smooth_error_low > 0 and expert.smooth_error >= SMALL_ERROR
-    ]
+    errors = [expert.figures["smooth_error"] for expert in experts]
+    known = [error for error in errors if not math.isnan(error.low)]
+    off = [error.value for error in known if error.low > 0 and error.value >= SMALL_ERROR]
     if not off or float(bdtrc(len(off) - 1, len(known), RISK)) > RISK + 1e-9:
         return None
     low, high = f"{100 * min(off):.1f}", f"{100 * max(off):.1f}"

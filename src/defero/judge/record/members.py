@@ -1,18 +1,19 @@
 """The members of a team: their accuracy, what the team promised of them, and how calibrated their probabilities are."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray
-from defero.core.display import Plain, number
+from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.display import Plain, number, plain
+from defero.core.registry import Registry
 from defero.core.trial import Trial
 from defero.judge.calibration import expected_calibration_error
-from defero.judge.groups import decision_calibration
 from defero.judge.intervals import Comparison, Share, clopper_pearson_interval, compare, simultaneous_level
+from defero.judge.record.figures import Figure
 from defero.judge.smooth import smooth_calibration_interval
 
 Verdict = Literal["less", "more", "as promised", "too few"]
@@ -129,36 +130,87 @@ def team_promises(trial: Trial) -> TeamPromises:
 
     The total is of the way that the team asks in; the members are judged on the cases that they would decide alone.
     """
-    promised, right, deferred = (
-        promised_right(trial),
-        trial.decider_label_idx == trial.label_idx,
-        trial.decision.deferred,
-    )
-    expert_proba = np.tile(promised[:, None], (1, len(trial.expert_names)))  # of the chosen one, the others unread
-    if trial.scores.link == "weight":
-        expert_proba = trial.scores.expert_proba
-    by_expert = decision_calibration(trial.decision, expert_proba, trial.expert_correct)
-    n_asked = int((by_expert.count > 0).sum())
+    promised, expert = promised_right(trial), trial.decision.expert
+    right, deferred = trial.decider_label_idx == trial.label_idx, trial.decision.deferred
+    n_asked = len(np.unique(expert[deferred]))
     together = max(1, n_asked + int(not deferred.all()) + int(n_asked > 1))
-    weights = trial.scores.link == "weight"
 
-    def over(cases: Any, judged_together: int) -> PromiseRecord:
-        mean = float(promised[cases].mean()) if promised[cases].size else math.nan
-        return PromiseRecord(mean, Share(int(right[cases].sum()), int(right[cases].size)), judged_together)
+    def over(cases: BoolArray, right: BoolArray, promised: FloatArray, judged_together: int) -> PromiseRecord:
+        n = int(cases.sum())
+        mean = float(promised[cases].mean()) if n else math.nan
+        return PromiseRecord(mean, Share(int(right[cases].sum()), n), judged_together)
 
-    experts = tuple(
-        PromiseRecord(math.nan if weights else float(mean), Share(int(hits), int(count)), together)
-        for mean, hits, count in zip(by_expert.promised, by_expert.right, by_expert.count, strict=True)
-    )
-    total, way = over(np.ones(len(trial), dtype=np.bool_), 1), trial.way
+    way, everything = trial.way, np.ones(len(trial), dtype=np.bool_)
+    total = over(everything, right, promised, 1)
     if way is not None:
-        mean = math.nan if way.promised is None or not len(trial) else float(way.promised.mean())
-        total = PromiseRecord(mean, Share(int(trial.team_correct.sum()), len(trial)))
-    return TeamPromises(total, over(~deferred, together), experts, over(deferred, together))
+        stated = np.full(len(trial), math.nan) if way.promised is None else way.promised
+        total = over(everything, trial.team_correct, stated, 1)
+    model, everybody = (over(cases, right, promised, together) for cases in (~deferred, deferred))
+    experts = (over(expert == j, right, promised, together) for j in range(len(trial.expert_names)))
+    return TeamPromises(total, model, tuple(experts), everybody)
 
 
+@dataclass(frozen=True)
+class Metric:
+    """A figure of how well somebody's probabilities of being right are kept: of every expert and of the model.
+
+    It is registered in `METRICS` by its key in JSON and in data frames. Text, page, JSON and frame show every metric
+    that is registered there.
+
+    Attributes
+    ----------
+    measure : callable
+        (confidence (m,), right (m,), rng, draws) -> Figure, for m of at least 1; at most so many draws for an interval.
+    column : str
+        Heading in the text; "" keeps it out of text and page.
+    words : lines
+        What it is, below the table of the text.
+    on_page : str
+        Heading on the page; "" for `column`.
+    interval : bool
+        Whether it has one.
+    """
+
+    measure: Callable[[FloatArray, BoolArray, np.random.Generator, int], Figure]
+    column: str = ""
+    words: tuple[str, ...] = ()
+    on_page: str = ""
+    interval: bool = False
+
+
+METRICS: Registry[Metric] = Registry("metric", group="defero.metrics", kind=Metric)
+
+
+def shown_metrics() -> dict[str, Metric]:
+    """Return the metrics that text and page show, by their key."""
+    return {key: metric for key, metric in METRICS.items() if metric.column}
+
+
+def _binned_error(confidence: FloatArray, right: BoolArray, rng: np.random.Generator, draws: int) -> Figure:
+    return Figure(expected_calibration_error(confidence, right))
+
+
+def _smooth_error(confidence: FloatArray, right: BoolArray, rng: np.random.Generator, draws: int) -> Figure:
+    error = smooth_calibration_interval(confidence, right, rng=rng, n_resamples=draws)
+    return Figure(error.value, error.low, error.high)
+
+
+METRICS.register("calibration_error", Metric(_binned_error))
+METRICS.register(
+    "smooth_error",
+    Metric(
+        _smooth_error,
+        "smooth error",
+        (
+            "smooth calibration error of P(right) on all cases that they answered;",
+            "with few cases it is large by chance alone",
+        ),
+        on_page="error",
+        interval=True,
+    ),
+)
 MOST_RESAMPLES, FEWEST_RESAMPLES = 4_000, 50
-"""Of the smooth errors of all experts together, and of one: a crowd of a thousand takes seconds, not minutes."""
+"""Draws for the intervals of all experts together, and of one: a crowd of a thousand takes seconds, not minutes."""
 
 
 @dataclass(frozen=True)
@@ -177,26 +229,19 @@ class MemberRecord(Plain):
         The team (first) against this member (second), on the cases that they answered.
     training_answers : int or None
         How many of their answers were learned from; None where nobody knows.
-    calibration_error : float
-        ECE on every case that they answered (20 bins); nan for none, and for weights, as are the next three.
-    smooth_error, smooth_error_low, smooth_error_high : float
-        The same without bins (smooth calibration error), and its 95 % interval.
+    figures : {key: Figure}
+        Of `METRICS`; nan without answers, and for weights, which are no probabilities.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("name", "alone", "asked", "promise", "calibration_error", "smooth_error", "smooth_error_low"),
-        *("smooth_error_high", "team_minus_expert", "training_answers"),
-    )
+    HIDDEN: ClassVar[tuple[str, ...]] = ("figures",)
+    MORE: ClassVar[tuple[str, ...]] = ("asked",)
 
     name: str
     alone: Share
     promise: PromiseRecord
     team_minus_expert: Comparison
     training_answers: int | None = None
-    calibration_error: float = math.nan
-    smooth_error: float = math.nan
-    smooth_error_low: float = math.nan
-    smooth_error_high: float = math.nan
+    figures: Mapping[str, Figure] = field(default_factory=dict)
 
     @property
     def asked(self) -> Share:
@@ -208,40 +253,54 @@ class MemberRecord(Plain):
         """The mean probability of being right on those cases."""
         return self.promise.promised
 
+    def frame_row(self, n_items: int) -> dict[str, float]:
+        """Return what a data frame has of this member beside the accuracy."""
+        return {"decides": self.asked.total / n_items, "right_there": self.asked.value, **self.metrics}
 
-def expert_records(
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Values and ends of the intervals of all figures, by key."""
+        values: dict[str, float] = {}
+        for key, one in self.figures.items():
+            ends = {f"{key}_low": one.low, f"{key}_high": one.high} if METRICS[key].interval else {}
+            values |= {key: one.value, **ends}
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return super().to_dict() | plain(self.metrics)
+
+
+def member_records(
     trial: Trial, promises: TeamPromises, training_answers: Sequence[int] | None = None, *, rng: np.random.Generator
 ) -> tuple[MemberRecord, ...]:
-    """Judge every expert of a trial; `promises` are those of `team_promises`."""
-    proba, correct, observed = trial.scores.expert_proba, trial.expert_correct, trial.observed
-    n_experts, weights = len(trial.expert_names), trial.scores.link == "weight"
-    errors: list[list[float]] = [[] for _ in trial.expert_names]
-    if not weights:
-        draws = max(FEWEST_RESAMPLES, min(200, MOST_RESAMPLES // max(1, n_experts)))
-        binned = expected_calibration_error(proba, correct, observed=observed, average=None)
-        smooth = smooth_calibration_interval(
-            proba, correct, observed=observed, average=None, n_resamples=draws, rng=rng
-        )
-        errors = np.stack([binned, smooth.value, smooth.low, smooth.high], axis=1).tolist()
+    """Judge every expert of a trial and, last, the model; `promises` are those of `team_promises`."""
+    n_experts, everything = len(trial.expert_names), np.ones((len(trial), 1), dtype=np.bool_)
+    proba = np.column_stack([trial.scores.expert_proba, trial.model_proba])
+    right = np.column_stack([trial.expert_correct, trial.model_correct])
+    rows = [np.flatnonzero(column) for column in np.hstack([trial.observed, everything]).T]
+    draws = [max(FEWEST_RESAMPLES, min(200, MOST_RESAMPLES // max(1, n_experts)))] * n_experts + [200]
+    silent = trial.scores.link == "weight"
+    figures = {
+        key: [
+            Figure(math.nan)
+            if silent or not len(some)
+            else metric.measure(proba[some, j], right[some, j], rng, draws[j])
+            for j, some in enumerate(rows)
+        ]
+        for key, metric in METRICS.items()
+    }
+    counts = [None] * n_experts if training_answers is None else [int(count) for count in training_answers]
     return tuple(
         MemberRecord(
             name,
-            Share(int(correct[:, j].sum()), int(observed[:, j].sum())),
-            promises.experts[j],
-            compare(trial.team_correct[observed[:, j]], correct[observed[:, j], j]),
-            None if training_answers is None else int(training_answers[j]),
-            *errors[j],
+            Share(int(right[some, j].sum()), len(some)),
+            promise,
+            compare(trial.team_correct[some], right[some, j]),
+            count,
+            {key: of_members[j] for key, of_members in figures.items()},
         )
-        for j, name in enumerate(trial.expert_names)
+        for j, (name, some, promise, count) in enumerate(
+            zip((*trial.expert_names, "model"), rows, (*promises.experts, promises.model), (*counts, None), strict=True)
+        )
     )
-
-
-def model_record(trial: Trial, promises: TeamPromises, *, rng: np.random.Generator) -> MemberRecord:
-    """Judge the model of a trial; `promises` are those of `team_promises`."""
-    claimed, right = trial.model_proba, trial.model_correct
-    errors = []
-    if trial.scores.link != "weight":
-        smooth = smooth_calibration_interval(claimed, right, rng=rng)
-        errors = [expected_calibration_error(claimed, right), smooth.value, smooth.low, smooth.high]
-    gain, alone = compare(trial.team_correct, right), Share(int(right.sum()), len(trial))
-    return MemberRecord("model", alone, promises.model, gain, None, *map(float, errors))

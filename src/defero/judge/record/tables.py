@@ -10,8 +10,8 @@ from defero.core.checks.arrays import FloatArray
 from defero.core.wording import percent
 from defero.judge.panels import PanelRecord
 from defero.judge.record.figures import Cell, Figure, FigureTable, Whisker, Words, hundredths, in_points
-from defero.judge.record.members import PromiseRecord, Verdict
-from defero.judge.record.team import TeamRecord
+from defero.judge.record.members import PromiseRecord, Verdict, shown_metrics
+from defero.judge.record.team import Record
 from defero.judge.record.ways import MeanCost, better_than_team
 from defero.judge.shared_errors import SharedErrors
 
@@ -40,28 +40,28 @@ def largest(counts: Sequence[int]) -> list[int]:
     return sorted(order[:MOST_ROWS])
 
 
-def most_asked_first(record: TeamRecord) -> list[int]:
+def most_asked_first(record: Record) -> list[int]:
     """Return the experts' indices, those with most cases first; ties in their order."""
     return sorted(range(len(record.experts)), key=lambda j: (-record.experts[j].asked.total, j))
 
 
-def _part(promise: PromiseRecord, record: TeamRecord) -> Figure:
+def _part(promise: PromiseRecord, record: Record) -> Figure:
     return Figure(promise.kept.total / record.team.total if record.team.total else math.nan)
 
 
-def members(record: TeamRecord) -> FigureTable:
+def members(record: Record) -> FigureTable:
     """Return accuracy and promises of the team, the model and the experts; of many experts those most asked."""
     shown = largest([expert.asked.total for expert in record.experts])
-    rows: list[list[Cell]] = [["team", Figure.share(record.team), *[""] * (4 if record.promising else 2)]]
-    for one in (record.model_calibration, *(record.experts[j] for j in shown)):
+    metrics = shown_metrics()
+    more = ["promised there", *(metric.column for metric in metrics.values())] if record.promising else []
+    rows: list[list[Cell]] = [["team", Figure.share(record.team), *[""] * (2 + len(more))]]
+    for one in (record.model_member, *(record.experts[j] for j in shown)):
         row: list[Cell] = [one.name, Figure.share(one.alone), _part(one.promise, record), Figure(one.asked.value)]
-        error = Figure(one.smooth_error, one.smooth_error_low, one.smooth_error_high)
-        rows.append([*row, Figure(one.promised), error] if record.promising else row)
-    more = ["promised there", "smooth error"] if record.promising else []
+        rows.append([*row, Figure(one.promised), *(one.figures[key] for key in metrics)] if more else row)
     return FigureTable(["", "right", "decides", "right there", *more], rows)
 
 
-def ways(record: TeamRecord) -> FigureTable:
+def ways(record: Record) -> FigureTable:
     """Return every way of asking on the same cases; one that is better than the team is marked."""
     better = {one.name for one in better_than_team(record.ways, record.ask)}
     rows: list[list[Cell]] = []
@@ -85,19 +85,21 @@ def way_name(words: str, *, team: bool) -> Words:
     return Words(f"{words} (the team)", mark="strong") if team else Words(words)
 
 
-def costs(record: TeamRecord) -> FigureTable:
+def costs(record: Record) -> FigureTable:
     """Return what every way costs per case, and what it saves."""
     money = partial(Figure.money, like=math.nan if record.costs is None else record.costs.like)
 
     def saved(one: MeanCost | None) -> Figure:
         if one is None:
             return Figure(math.nan)
-        return money(one.mean, one.low, one.high, mark="good" if one.low > 0 else "bad" if one.high < 0 else "unsure")
+        return money(
+            one.per_case, one.low, one.high, mark="good" if one.low > 0 else "bad" if one.high < 0 else "unsure"
+        )
 
     rows: list[list[Cell]] = []
     for one in record.ways:
         name, total = way_name(one.words, team=one.name == record.ask), one.total
-        of_total = Figure(math.nan) if total is None else money(total.mean, total.low, total.high)
+        of_total = Figure(math.nan) if total is None else money(total.per_case, total.low, total.high)
         amounts = [money(one.spent), money(one.errors), of_total]
         rows.append([name, *amounts, saved(one.against_model), saved(one.against_everybody)])
     return FigureTable(
@@ -107,7 +109,7 @@ def costs(record: TeamRecord) -> FigureTable:
     )
 
 
-def recall(record: TeamRecord) -> FigureTable:
+def recall(record: Record) -> FigureTable:
     """Return how much of each class is found, by the team and by the model."""
     rows: list[list[Cell]] = []
     for one in record.recall:
@@ -119,7 +121,7 @@ def recall(record: TeamRecord) -> FigureTable:
     return FigureTable(head, rows, "Recall of each class, with 95 % intervals.")
 
 
-def gain(record: TeamRecord) -> FigureTable:
+def gain(record: Record) -> FigureTable:
     """Return accuracies with whiskers, and the team beside each; the best experts first."""
     # By the lower end: four right of four rank after 30 of 31.
     ranked = sorted(record.experts, key=lambda one: -one.alone.interval[0] if one.alone.total else 1.0)
@@ -128,7 +130,7 @@ def gain(record: TeamRecord) -> FigureTable:
     start = min(0.9, math.floor(10 * min(lows)) / 10) if lows else 0.0
     rows: list[list[Cell]] = []
     lines = [(one.name, one.alone, one.team_minus_expert) for one in ranked]
-    for name, share, minus in [("the model alone", record.model, record.gain), *lines]:
+    for name, share, minus in [("the model alone", record.model, record.team_minus_model), *lines]:
         difference = Figure.gain(minus) if share.total else Figure(math.nan)
         drawn = Whisker(share, start, record.team.value)
         rows.append([name, Figure.share(share), drawn, difference, Figure.number(share.total)])
@@ -146,7 +148,7 @@ def gain(record: TeamRecord) -> FigureTable:
     return FigureTable(["", "accuracy", scale, "cases"], [alone], "Accuracy with a 95 % interval.")
 
 
-def promises(record: TeamRecord) -> FigureTable:
+def promises(record: Record) -> FigureTable:
     """Return who decides how many cases, and the promised and the kept share of right answers; the most asked first."""
     asked = [record.experts[j] for j in most_asked_first(record) if record.experts[j].asked.total]
     lines = [("the team", record.promises.total), ("the model", record.promises.model)][not record.experts :]
@@ -163,12 +165,12 @@ def promises(record: TeamRecord) -> FigureTable:
     return FigureTable(["", "cases", "share of all", "promised", "kept", "verdict"], rows, caption, len(lines))
 
 
-def calibration(record: TeamRecord, *, before: FloatArray | None, expert_sd: Sequence[float]) -> FigureTable:
+def calibration(record: Record, *, before: FloatArray | None, expert_sd: Sequence[float]) -> FigureTable:
     """Return calibration errors of the model and the experts, the most asked first.
 
     Parameters
     ----------
-    record : TeamRecord
+    record : Record
     before : (J + 1,), optional
         The errors before recalibration, the model's last.
     expert_sd : J numbers, or none
@@ -182,15 +184,14 @@ def calibration(record: TeamRecord, *, before: FloatArray | None, expert_sd: Seq
         columns["training answers"] = [*(Figure.number(math.nan if n is None else n) for n in counts), ""]
     if any(not math.isnan(sd) for sd in expert_sd):
         columns[DEVIATION] = [*(Figure(sd, write=lambda one: f"± {hundredths(one)}") for sd in expert_sd), ""]
-    everybody = [*record.experts, record.model_calibration]
+    everybody, metrics = [*record.experts, record.model_member], shown_metrics()
     rows: list[list[Cell]] = []
     for j in (-1, *most_asked_first(record)):
         one, more = everybody[j], (column[j] for column in columns.values())
         name = "the model" if j == -1 else one.name
-        error = Figure(one.smooth_error, one.smooth_error_low, one.smooth_error_high)
-        rows.append([name, Figure.number(one.alone.total), error, *more])
+        rows.append([name, Figure.number(one.alone.total), *(one.figures[key] for key in metrics), *more])
     return FigureTable(
-        ["", "cases", "error", *columns],
+        ["", "cases", *(metric.on_page or metric.column for metric in metrics.values()), *columns],
         rows,
         "Distance of the stated probabilities from the share of right answers (smooth calibration error, 95 % "
         "interval).",
@@ -198,7 +199,7 @@ def calibration(record: TeamRecord, *, before: FloatArray | None, expert_sd: Seq
     )
 
 
-def by_predicted_class(record: TeamRecord) -> FigureTable:
+def by_predicted_class(record: Record) -> FigureTable:
     """Return the model's promised and kept share of right answers for each class that it predicts."""
     one = record.by_predicted_class
     rows: list[list[Cell]] = [
@@ -206,7 +207,7 @@ def by_predicted_class(record: TeamRecord) -> FigureTable:
             str(record.classes[int(k)]),
             Figure.number(int(one.count[g, 0])),
             Figure(float(one.promised[g, 0])),
-            Figure(float(one.realised[g, 0]), float(one.low[g, 0]), float(one.high[g, 0])),
+            Figure(float(one.accuracy[g, 0]), float(one.low[g, 0]), float(one.high[g, 0])),
         ]
         for g, k in enumerate(one.groups)
     ]
@@ -267,7 +268,7 @@ def by_chance(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
 
 
-def skill(record: TeamRecord) -> list[FigureTable]:
+def skill(record: Record) -> list[FigureTable]:
     """Return the accuracy of each expert on the most frequent classes, ten classes a table; the most asked first."""
     frequent = sorted(range(len(record.classes)), key=lambda k: -record.class_counts[k])[:MOST_CLASSES]
     classes = [sorted(frequent)[start : start + ACROSS] for start in range(0, len(frequent), ACROSS)]
@@ -288,7 +289,7 @@ def skill(record: TeamRecord) -> list[FigureTable]:
     ]
 
 
-def _skill_cell(record: TeamRecord, j: int, k: int, *, lowest: float) -> Words:
+def _skill_cell(record: Record, j: int, k: int, *, lowest: float) -> Words:
     skill = record.skill
     n, value, low, high = (array[j, k].item() for array in (skill.count, skill.accuracy, skill.low, skill.high))
     if n == 0 or math.isnan(value):

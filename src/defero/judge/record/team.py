@@ -11,17 +11,17 @@ from defero.core.display import Plain, plain
 from defero.core.trial import WAYS, Trial
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
-from defero.judge.groups import GroupCalibration, SkillByClass, calibration_by_group, skill_by_class
-from defero.judge.intervals import Comparison, Share, compare
+from defero.judge.groups import GroupCalibration, calibration_by_group, skill_by_class
+from defero.judge.intervals import Accuracies, Comparison, Share, compare
 from defero.judge.panels import PanelRecord, panel_record
 from defero.judge.record.cautions import cautions_of
-from defero.judge.record.members import MemberRecord, TeamPromises, expert_records, model_record, team_promises
+from defero.judge.record.members import MemberRecord, TeamPromises, member_records, team_promises
 from defero.judge.record.ways import CostRecord, WayRecord, cost_record, way_records
 from defero.judge.shared_errors import SharedErrors, shared_errors
 
 
 @dataclass(frozen=True, eq=False)
-class TeamRecord(Plain):
+class Record(Plain):
     """The team beside the model alone and each expert.
 
     On recorded data only an expert whose answer is recorded can be asked.
@@ -30,25 +30,25 @@ class TeamRecord(Plain):
     ----------
     team, model : Share
         Right, the team and the model alone.
-    gain : Comparison
+    team_minus_model : Comparison
         The team (first) against the model (second). Where no case is deferred the two are the same, and the interval
         has no width.
     coverage : float
         The share of the cases that the model decides.
-    recorded : float
+    recorded_answers_per_item : float
         How many answers a case has on average.
     experts : tuple of MemberRecord
     promises : TeamPromises
         What was promised of the deciders and what was kept: in total, by the model, by each expert.
-    model_calibration : MemberRecord
+    model_member : MemberRecord
         The model as a member.
     pooled_error, mean_error : float
         ECE of the experts' probabilities: all their answers as one forecaster's, and the mean over the experts.
     recall : tuple of K ClassRecall
         The share of each class's cases that were called so, by the team and by the model.
-    above_one : float
+    estimates_above_one : float
         The share of (case, expert) cells whose estimate exceeds 1 before calibration, the softmax loss's fault.
-    skill : SkillByClass
+    skill : Accuracies
         Each expert by true class: counts and accuracies (J, K).
     by_predicted_class : GroupCalibration
         The model's promise beside what it kept, by the class it named; its groups are class numbers.
@@ -74,25 +74,27 @@ class TeamRecord(Plain):
         What every way costs in money, where fees or costs of errors were given.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("team", "model", "only_team_right", "only_model_right", "promised", "kept", "coverage", "coverage_with_all"),
-        *("experts", "recall", "shared_errors", "estimates", "recalibrated", "panel", "panel_note", "ask"),
-        *("fees_given", "cautions"),
+    HIDDEN: ClassVar[tuple[str, ...]] = (
+        *("promises", "model_member", "pooled_error", "mean_error", "skill", "by_predicted_class", "ways", "costs"),
+    )
+    MORE: ClassVar[tuple[str, ...]] = (
+        *("items", "only_team_right", "only_model_right", "promised", "kept", "coverage_with_all", "questions"),
+        *("skill_by_class", "model_by_predicted_class"),
     )
 
     team: Share
     model: Share
-    gain: Comparison
+    team_minus_model: Comparison
     coverage: float
-    recorded: float
+    recorded_answers_per_item: float
     experts: tuple[MemberRecord, ...]
     promises: TeamPromises
-    model_calibration: MemberRecord
+    model_member: MemberRecord
     pooled_error: float
     mean_error: float
     recall: tuple[ClassRecall, ...]
-    above_one: float
-    skill: SkillByClass
+    estimates_above_one: float
+    skill: Accuracies
     by_predicted_class: GroupCalibration
     shared_errors: SharedErrors
     estimates: Literal["probabilities", "weights"] = "probabilities"
@@ -138,40 +140,31 @@ class TeamRecord(Plain):
     @property
     def only_team_right(self) -> int:
         """How many cases the team gets right where the model alone is wrong."""
-        return self.gain.only_first
+        return self.team_minus_model.only_first
 
     @property
     def only_model_right(self) -> int:
         """How many cases the model alone gets right where the team is wrong."""
-        return self.gain.only_second
+        return self.team_minus_model.only_second
 
     @property
     def promising(self) -> bool:
         """Whether the team goes by probabilities, which promise something."""
         return self.estimates == "probabilities"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        model, ways = self.model_calibration.to_dict(), {one.name: one for one in self.ways}
-        own = ("calibration_error", "smooth_error", "smooth_error_low", "smooth_error_high", "promise")
-        others = {
-            "items": self.team.total,
-            "team_minus_model": self.gain,
-            "promise": self.promises.total,
-            "experts_promise": self.promises.all_experts,
-            "recorded_answers_per_item": self.recorded,
-            "model_calibration": {"decided": model["asked"], **{name: model[name] for name in own}},
-            "experts_calibration_error": {"pooled": self.pooled_error, "mean": self.mean_error},
-            "skill_by_class": self._skill_rows(),
-            "model_by_predicted_class": self._predicted_rows(),
-            "estimates_above_one": self.above_one,
-            "ways": {name: ways.get(name) for name in WAYS},
-            "questions": None if self.way is None else self.way.questions,
-            "cost": self.costs,
-        }
-        return super().to_dict() | {name: plain(value) for name, value in others.items()}
+    @property
+    def items(self) -> int:
+        """How many cases there are."""
+        return self.team.total
 
-    def _skill_rows(self) -> list[dict[str, Any]]:
+    @property
+    def questions(self) -> float | None:
+        """How many answers the team heard per case."""
+        return None if self.way is None else self.way.questions
+
+    @property
+    def skill_by_class(self) -> list[dict[str, Any]]:
+        """How many answers of each expert to each true class, and how many were right."""
         skill = self.skill
         values = {"n": skill.count, "accuracy": skill.accuracy, "low": skill.low, "high": skill.high}
         return [
@@ -180,13 +173,38 @@ class TeamRecord(Plain):
             for k, label in enumerate(self.classes)
         ]
 
-    def _predicted_rows(self) -> list[dict[str, Any]]:
+    @property
+    def model_by_predicted_class(self) -> list[dict[str, Any]]:
+        """What the model promised and kept where it named each class."""
         one = self.by_predicted_class
-        values = {"n": one.count, "promised": one.promised, "kept": one.realised, "low": one.low, "high": one.high}
+        values = {"n": one.count, "promised": one.promised, "kept": one.accuracy, "low": one.low, "high": one.high}
         return [
             {"class": self.classes[int(k)], **{name: array[g, 0].item() for name, array in values.items()}}
             for g, k in enumerate(one.groups)
         ]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row of figures for the team, the model and each expert, as a data frame has them."""
+        members = (self.model_member, *self.experts)
+        shares = [("team", self.team, {}), *((one.name, one.alone, one.frame_row(self.items)) for one in members)]
+        return [
+            {"name": name, "answers": one.total, "right": one.value, "low": low, "high": high, **more}
+            for name, one, more in shares
+            for low, high in [one.interval]
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        model, ways = self.model_member, {one.name: one for one in self.ways}
+        others = {
+            "promise": self.promises.total,
+            "experts_promise": self.promises.all_experts,
+            "model_calibration": {"decided": model.asked, "promise": model.promise, **model.metrics},
+            "experts_calibration_error": {"pooled": self.pooled_error, "mean": self.mean_error},
+            "ways": {name: ways.get(name) for name in WAYS},
+            "cost": self.costs,
+        }
+        return super().to_dict() | {name: plain(value) for name, value in others.items()}
 
 
 def team_record(
@@ -195,7 +213,7 @@ def team_record(
     training_answers: Sequence[int] | None = None,
     panel_cases: int | None = None,
     rng: np.random.Generator,
-) -> TeamRecord:
+) -> Record:
     """Judge a team's decisions on cases whose labels and recorded answers are known.
 
     Parameters
@@ -213,26 +231,28 @@ def team_record(
     observed, correct = trial.observed, trial.expert_correct
     gain = compare(team_right, model_right)
     promises = team_promises(trial)
-    experts = expert_records(trial, promises, training_answers, rng=rng)
+    *experts, model = member_records(trial, promises, training_answers, rng=rng)
     ways = way_records(trial)
     weights, proba = scores.link == "weight", scores.expert_proba
     pooled = expected_calibration_error(proba, correct, observed=observed, average="pooled")
     by_class = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
-    record = TeamRecord(
+    record = Record(
         team=Share(int(team_right.sum()), len(trial)),
         model=Share(int(model_right.sum()), len(trial)),
         # Where no case is deferred the team is the model, on any cases.
-        gain=gain if not trial.settled_by_model.all() else replace(gain, low=gain.difference, high=gain.difference),
+        team_minus_model=gain
+        if not trial.settled_by_model.all()
+        else replace(gain, low=gain.difference, high=gain.difference),
         coverage=float(trial.settled_by_model.mean()) if len(trial) else math.nan,
-        recorded=float(observed.sum() / len(trial)) if len(trial) else math.nan,
-        experts=experts,
+        recorded_answers_per_item=float(observed.sum() / len(trial)) if len(trial) else math.nan,
+        experts=tuple(experts),
         promises=promises,
-        model_calibration=model_record(trial, promises, rng=rng),
+        model_member=model,
         pooled_error=math.nan if weights else pooled,
-        mean_error=mean_of_known(np.array([expert.calibration_error for expert in experts])),
+        mean_error=mean_of_known(np.array([expert.figures["calibration_error"].value for expert in experts])),
         recall=class_recalls(trial),
         # Calibration hides the softmax estimate's fault from its users, not from the judge.
-        above_one=trial.uncalibrated.above_one(),
+        estimates_above_one=trial.uncalibrated.above_one(),
         skill=skill_by_class(correct, trial.label_idx, n_classes, observed=observed),
         by_predicted_class=replace(by_class, promised=by_class.promised * math.nan) if weights else by_class,
         shared_errors=shared_errors(

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import stdtrit
 
-from defero.core.checks.arrays import FloatArray, frozen
-from defero.core.display import Plain, number, plain
-from defero.core.results import MODEL
+from defero.core.checks.arrays import FloatArray
+from defero.core.display import Plain, plain
 from defero.core.trial import WAYS, Trial, Way
-from defero.judge.accuracy import by_gain
+from defero.judge.accuracy import DeferralCurve, trial_curve
 from defero.judge.intervals import Comparison, compare, holm, wilson_interval
 
 WORDS = {
@@ -33,26 +32,22 @@ LEVEL = 0.05
 class MeanCost(Plain):
     """A mean over n cases with its 95 % interval (Student's t).
 
-    >>> mean_cost(np.array([0.0, 1.0, 0.0, 1.0])).mean
+    >>> mean_cost(np.array([0.0, 1.0, 0.0, 1.0])).per_case
     0.5
     """
 
-    JSON: ClassVar[tuple[str, ...]] = ("per_case", "low", "high", "total")
+    HIDDEN: ClassVar[tuple[str, ...]] = ("n",)
+    MORE: ClassVar[tuple[str, ...]] = ("total",)
 
-    mean: float
+    per_case: float
     low: float
     high: float
     n: int
 
     @property
-    def per_case(self) -> float:
-        """The mean."""
-        return self.mean
-
-    @property
     def total(self) -> float:
         """The sum over all cases."""
-        return self.mean * self.n
+        return self.per_case * self.n
 
 
 def mean_cost(values: FloatArray, *, level: float = 0.95) -> MeanCost:
@@ -93,9 +88,10 @@ class WayRecord(Plain):
         The same against the team; its interval holds for all ways together (Bonferroni).
     """
 
-    JSON: ClassVar[tuple[str, ...]] = (
-        *("accuracy", "low", "high", "questions", "cost", "promised", "kept", "minus_team"),
+    HIDDEN: ClassVar[tuple[str, ...]] = (
+        *("name", "spent", "errors", "total", "against_model", "against_everybody", "against_team"),
     )
+    MORE: ClassVar[tuple[str, ...]] = ("kept",)
 
     name: str
     accuracy: float
@@ -195,58 +191,6 @@ def _money(way: Way, trial: Trial, by_name: Mapping[str, Way]) -> dict[str, Any]
     }
 
 
-@dataclass(frozen=True, eq=False)
-class CostFrontier:
-    """The total cost as ever more cases are asked about, those with the largest expected saving first.
-
-    Attributes
-    ----------
-    rate : (m + 1,)
-        0, 1/n, ..., m/n: the share of cases that one expert is asked about; m is n where everybody can be asked.
-    total : (m + 1,)
-        Fees and errors per case.
-
-    Examples
-    --------
-    >>> frontier = CostFrontier(np.array([0.0, 0.5, 1.0]), np.array([2.0, 1.0, 1.5]))
-    >>> frontier.at(0.5), frontier.at(1.0)
-    (1.0, 1.5)
-    """
-
-    rate: FloatArray
-    total: FloatArray
-
-    def at(self, share: float) -> float:
-        """Return the total at a share of cases; of a share that cannot be reached the last one."""
-        count = round(share * (len(self.rate) - 1) / self.rate[-1]) if self.rate[-1] else 0
-        return float(self.total[min(count, len(self.total) - 1)])
-
-    def to_dict(self, *, steps: int = 10) -> list[dict[str, Any]]:
-        """Return plain values for JSON at 0, 10, ..., 100 %; null where too few cases have somebody to ask."""
-        reached = self.rate[-1] + 1e-9
-        shares = [step / steps for step in range(steps + 1)]
-        return [{"asked": one, "total": number(self.at(one)) if one <= reached else None} for one in shares]
-
-
-def cost_frontier(trial: Trial) -> CostFrontier:
-    """Return the frontier of a trial: one cumulative sum over its cases, sorted by expected gain.
-
-    A case goes to the best expert whose answer is recorded; the answer is final.
-    """
-    n_items, n_classes = len(trial), len(trial.classes)
-    matrix = 1.0 - np.eye(n_classes) if trial.cost_matrix is None else trial.cost_matrix
-    decision = trial.decision
-    open_to = np.flatnonzero(decision.best_expert != MODEL)
-    order = open_to[by_gain((decision.best_value - decision.model_value)[open_to])]
-    whom, truth = decision.best_expert[order], trial.label_idx
-    of_model = matrix[truth, trial.model_idx]
-    of_expert = matrix[truth[order], trial.answer_idx[order, whom]]
-    if trial.question_fees is not None:
-        of_expert = of_expert + trial.question_fees[order, whom]
-    total = of_model.sum() + np.concatenate([[0.0], np.cumsum(of_expert - of_model[order])])
-    return CostFrontier(frozen(np.arange(len(order) + 1) / max(n_items, 1)), frozen(total / max(n_items, 1)))
-
-
 @dataclass(frozen=True)
 class CostRecord:
     """What every way costs on the same cases.
@@ -256,7 +200,7 @@ class CostRecord:
     ways : tuple of WayRecord
     ask : str
         The way of the team.
-    frontier : CostFrontier
+    curve : DeferralCurve
         The total cost by the share of cases that one expert is asked about.
     unequal : bool
         Whether errors cost differently, so that accuracy does not say which way is best.
@@ -264,7 +208,7 @@ class CostRecord:
 
     ways: tuple[WayRecord, ...]
     ask: str
-    frontier: CostFrontier
+    curve: DeferralCurve
     unequal: bool = False
 
     @property
@@ -288,7 +232,7 @@ class CostRecord:
             "everybody": everybody_of([one.name for one in self.ways]),
             "interval": "Student's t, paired for differences, 95 %",
             "ways": {one.name: one.money for one in self.ways},
-            "frontier": self.frontier.to_dict(),
+            "frontier": self.curve.costs(),
         }
 
 
@@ -296,4 +240,4 @@ def cost_record(trial: Trial, ways: tuple[WayRecord, ...]) -> CostRecord | None:
     """Return what every way of a trial costs; None where neither fees nor costs of errors were given."""
     if not costs_given(trial) or not ways:
         return None
-    return CostRecord(ways, trial.ask, cost_frontier(trial), trial.model_label_idx is not None)
+    return CostRecord(ways, trial.ask, trial_curve(trial), trial.model_label_idx is not None)

@@ -131,7 +131,7 @@ def engine_by_name(name: str = "local", *, workers: int | None = None, address: 
         return RayEngine(workers=workers, address=address)
     if address is not None:
         raise InputError(
-            "is that of a Ray cluster; leave it out, or pass ", Argument("engine", "ray"), ".", argument="address"
+            f"is that of a Ray cluster; leave it out, or pass {Argument('engine', 'ray')}.", argument="address"
         )
     return LocalEngine(workers=workers or 1)
 

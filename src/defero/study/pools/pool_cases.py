@@ -66,10 +66,9 @@ def late_note(kinds: dict[str, list[str]]) -> list[str]:
     what = "; ".join(f"{join_names(names)} may be {kind}" for kind, names in kinds.items())
     return [
         Message(
-            f"features that may be known only after a call: {what}. A feature must be known before a member is asked, "
-            "and `route` will need it. Where these are not, name the features with ",
-            Argument("features"),
-            " and leave them out.",
+            f"features that may be known only after a call: {what}. A feature must be known before a member is "
+            f"asked, and `route` will need it. Where these are not, name the features with {Argument('features')} "
+            "and leave them out."
         )
     ]
 
@@ -148,7 +147,7 @@ def read_pool(
     """
     if not expert_names:
         raise InputError(
-            "with scores, name the columns of the members with ", Argument("expert_names"), ", such as gpt,llama."
+            f"with scores, name the columns of the members with {Argument('expert_names')}, such as gpt,llama."
         )
     source = TableSource.of(table, blanks=blanks)
     frame = source.read(as_text=[])

@@ -135,7 +135,6 @@ def write_pool_page(evaluation: PoolEvaluation, team: PoolRouter, out: Path, *, 
         "Model": evaluation.model,
         "Table": f"{evaluation.table}, {evaluation.rows:,} rows with scores, {evaluation.seen_by_fit:,} of them "
         "left out as the pool was fitted on them",
-        "Learner": team.facts.learner,
         "Made": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         "Versions": ", ".join(f"{name} {version}" for name, version in library_versions().items()),
         "Command": command,

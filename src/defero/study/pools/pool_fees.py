@@ -51,11 +51,8 @@ def member_fees(
     missing = [name for name in expert_names if name not in {**fees, **earlier} and "all" not in fees]
     if missing and not partial:
         raise InputError(
-            f": no price for {join_names(missing)}; every member needs one, such as ",
-            Argument("fees", {missing[0]: 0.5}),
-            " or ",
-            Argument("fees", {"all": 0.5}),
-            ".",
+            f": no price for {join_names(missing)}; every member needs one, such as "
+            f"{Argument('fees', {missing[0]: 0.5})} or {Argument('fees', {'all': 0.5})}.",
             argument="fees",
         )
     by_member = {
@@ -154,5 +151,5 @@ def present_members(absent: Sequence[str], expert_names: tuple[str, ...]) -> Boo
     """
     present = np.array(available_without(absent, expert_names))
     if not present.any():
-        raise InputError(Argument("absent", list(absent)), ": nobody of the pool is left.")
+        raise InputError(f"{Argument('absent', list(absent))}: nobody of the pool is left.")
     return present if absent else None

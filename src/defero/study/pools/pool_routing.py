@@ -118,7 +118,7 @@ def route_pool(
     if team.recipe is None:
         raise InputError(f"{study.name}: was fitted on a matrix, not on a table; call its route in Python.")
     if out is not None and source.path is not None and out.exists() and out.samefile(source.path):
-        raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
+        raise InputError(f"{Argument('out', str(out))}: is the table of cases itself; choose another name.")
     columns = source.columns()
     key = key_among(columns, key, known=team.facts.key, source=source.name)
     available = present_members(absent, team.expert_names)
@@ -154,10 +154,7 @@ def _trade_off(
     limited_by = [name for name, value in limits.items() if value is not None]
     if limited_by and error_cost is not None:
         raise InputError(
-            "and ",
-            Argument(limited_by[0]),
-            " are two rules for the same choice; pass one of them.",
-            argument="error_cost",
+            f"and {Argument(limited_by[0])} are two rules for the same choice; pass one of them.", argument="error_cost"
         )
     return None if limited_by else study.trade_off(error_cost, fees)
 

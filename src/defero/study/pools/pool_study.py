@@ -92,7 +92,6 @@ class PoolStudy(Preformatted):
         fees: Fees | None = None,
         error_cost: float | None = None,
         blank: Sequence[str] = (),
-        model: str = "auto",
         random_state: int = 0,
     ) -> "PoolStudy":
         """Learn from four fifths of a table of scores; the rest is the test part.
@@ -117,8 +116,6 @@ class PoolStudy(Preformatted):
             What a score of 0 in place of 1 costs, in the same unit: the trade-off of `route` if none is given there.
         blank : values
             Those that mean none, such as "n/a", in every column but the key; `evaluate` and `route` know them too.
-        model : str
-            The learner, as in `ExpertPool`.
         random_state : int
         """
         from defero.estimators.pool.expert_pool import ExpertPool
@@ -134,12 +131,11 @@ class PoolStudy(Preformatted):
         by_member = member_fees(fees, cases.expert_names)
         train, test = _parts(cases, text=texts, groups=groups, split=split, test_share=test_share, seed=random_state)
         prices = prices_of(by_member, cases.frame, cases.expert_names, source=cases.source, first_row=cases.first_row)
-        pool = ExpertPool(model, text=list(texts), text_encoder=text_encoder, random_state=random_state)
+        pool = ExpertPool(text=list(texts), text_encoder=text_encoder, random_state=random_state)
         pool.fit(
             cases.items.iloc[train],
             cases.scores[train],
             prices=None if prices is None else prices[train],
-            trade_off=error_cost,
             expert_names=cases.expert_names,
             groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
             facts=PoolFacts(
@@ -151,9 +147,9 @@ class PoolStudy(Preformatted):
         if by_member is not None and error_cost is None:
             study.notes.append(
                 Message(
-                    "prices do not count yet: items go to the highest expected score. Pass ",
-                    Argument("error_cost"),
-                    ", what a point of quality is worth, to fit or route; or a budget to route.",
+                    "prices do not count yet: items go to the highest expected score. Pass "
+                    f"{Argument('error_cost')}, what a point of quality is worth, to fit or route; or a budget to "
+                    "route."
                 )
             )
         return study
@@ -234,7 +230,7 @@ class PoolStudy(Preformatted):
         judged = _take(cases, np.flatnonzero(keep))
         if record.curve is not None and not record.has_net_value:
             notes.append(
-                Message("no net value: pass ", Argument("error_cost"), ", the money that a point of quality is worth.")
+                Message(f"no net value: pass {Argument('error_cost')}, the money that a point of quality is worth.")
             )
         return PoolEvaluation(
             self.name, cases.source, len(cases) + n_seen, n_seen, judged, record, (*cases.notes, *notes)
@@ -268,7 +264,7 @@ class PoolStudy(Preformatted):
         """Return money per point of quality: as given, else that of `fit`; None where quality alone counts."""
         value = self.team.facts.error_cost if error_cost is None else error_cost
         if value is not None:
-            _check_error_cost(value, self.fees(fees) or self.team.price_known.any())
+            _check_error_cost(value, self.fees(fees) or self.team.prices_learned)
         return value
 
     def prices(self, cases: PoolCases, fees: Fees | None, by_member: MemberFees | None) -> tuple[Any, list[str]]:
@@ -279,7 +275,7 @@ class PoolStudy(Preformatted):
 
     def report(self, out: str | PathLike[str], table: Table | None = None, **terms: Any) -> PoolEvaluation:
         """Write the page of an evaluation; the other arguments are those of `evaluate`, and `command`."""
-        from defero.study.judging.page import check_page
+        from defero.study.page import check_page
         from defero.study.pools.pool_evaluation import write_pool_page
 
         command, path = terms.pop("command", ""), Path(out)
@@ -301,8 +297,7 @@ class PoolStudy(Preformatted):
             "model": self.name,
             "rows": {"train": self.n_train, "test": len(judged.record.scores)},
             "features": [] if self.team.recipe is None else self.team.recipe.describe(),
-            "learner": facts.learner,
-            "held_out": dict(facts.held_out),
+            "held_out": facts.held_out,
             "notes": list(self.notes),
             "test": judged.record.to_dict(),
         }
@@ -310,14 +305,11 @@ class PoolStudy(Preformatted):
     def describe(self) -> list[str]:
         """Return what `fit` did, a sentence each."""
         facts = self.team.facts
-        held = {name: f"{value:.4f}" for name, value in facts.held_out.items()}
-        tried = ", ".join(f"{name} {value}" for name, value in held.items())
-        paid = "less price / error cost " if facts.error_cost else ""
         n_test = 0 if self.test is None else len(self.test)
         return [
             f"{self.n_train:,} items to learn from, {n_test:,} for the test.",
             *([] if self.team.recipe is None else [f"  {line}" for line in self.team.recipe.describe()[:12]]),
-            f"Expected scores by {facts.learner} (mean held-out score {paid}of those chosen: {tried}).",
+            *([] if facts.held_out is None else [f"Mean held-out score of those chosen: {facts.held_out:.4f}."]),
         ]
 
     def _fresh(self, cases: PoolCases, *, all_rows_new: bool) -> tuple[PoolCases, int]:
@@ -330,10 +322,9 @@ class PoolStudy(Preformatted):
         kinds = mostly_equal(self.team.seen) and not tells_items_apart(cases.items, text=text)
         if kinds and not fresh.all():
             raise InputError(
-                f"{cases.source}: most rows that this pool was fitted on are equal in the columns that it reads, so "
-                "that rows it has seen cannot be told from new ones; pass ",
-                Argument("all_rows_new", True),
-                " where none of these rows was used to fit it, or fit with more columns.",
+                f"{cases.source}: most rows that this pool was fitted on are equal in the columns that it reads, "
+                f"so that rows it has seen cannot be told from new ones; pass {Argument('all_rows_new', True)} "
+                "where none of these rows was used to fit it, or fit with more columns."
             )
         if not fresh.any():
             raise InputError(
@@ -347,7 +338,7 @@ def _check_error_cost(error_cost: float, has_prices: object) -> None:
         raise InputError(f"must be a finite number of at least 0, got {error_cost:g}.", argument="error_cost")
     if not has_prices:
         raise InputError(
-            "is weighed against what a call costs; name the prices with ", Argument("fees"), ".", argument="error_cost"
+            f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument="error_cost"
         )
 
 

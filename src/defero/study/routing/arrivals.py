@@ -18,7 +18,7 @@ from defero.data.tables.formats import table_format
 from defero.data.tables.read import TableSource
 from defero.decide.terms import TeamTerms
 from defero.study.money import bad_fees
-from defero.study.team_cases import Reading
+from defero.study.reading import Reading
 from defero.team import Team
 
 
@@ -81,9 +81,8 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, terms: TeamTe
         raise no_question(control, source.name, kind)
     if out is not None and out.name.lower().removesuffix(".gz").endswith(".json") and not writes(kind, out):
         raise InputError(
-            Argument("out", str(out)),
-            ": only the tasks of a Label Studio export are written as .json; for a table of decisions name it "
-            f"{out.name.split('.')[0]}.csv.",
+            f"{Argument('out', str(out))}: only the tasks of a Label Studio export are written as .json; for a "
+            f"table of decisions name it {out.name.split('.')[0]}.csv."
         )
     first_row = source.first_row if kind == TABLE else 1
     where: dict[str, Any] = {"source": source.name, "first_row": first_row}
@@ -96,17 +95,14 @@ def arrivals_of(team: Team, reading: Reading, out: Path | None, *, terms: TeamTe
     )
     if out is not None and writes(kind, out) and takes_control(kind) and cases.control is None:
         raise InputError(
-            f"{source.name}: nothing tells which question the model answers; no task has an answer, and the model was "
-            "not fitted on an export. Write a table of decisions instead, such as ",
-            Argument("out", "decisions.csv"),
-            ".",
+            f"{source.name}: nothing tells which question the model answers; no task has an answer, and the model "
+            "was not fitted on an export. Write a table of decisions instead, such as "
+            f"{Argument('out', 'decisions.csv')}."
         )
     if skip and out is not None and writes(kind, out):
         raise InputError(
-            Argument("bad_rows", "skip"),
-            ": every task of an export gets a prediction; write a table of decisions instead, such as ",
-            Argument("out", "decisions.csv"),
-            ".",
+            f"{Argument('bad_rows', 'skip')}: every task of an export gets a prediction; write a table of "
+            f"decisions instead, such as {Argument('out', 'decisions.csv')}."
         )
     items = source.blanks.without(cases.key).apply(cases.items)
     return Arrivals(lambda: iter([items]), source.name, 1, cases.key, bad, kind, cases)

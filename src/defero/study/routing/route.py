@@ -19,22 +19,16 @@ from defero.core.wording import count_of
 from defero.data.tables.bad_rows import are_skipped
 from defero.decide.terms import TeamTerms, Terms, check_terms
 from defero.study.money import on_cases, terms_of_study
+from defero.study.reading import Reading, with_folder
 from defero.study.routing.arrivals import Arrivals, arrivals_of
 from defero.study.routing.decisions import SETTLED, Columns, KeyCount, Routing, decision_columns, decisions_to
-from defero.study.routing.file_plan import FilePlan, answers_so_far, assign_file
-from defero.study.team_cases import Reading, with_folder
+from defero.study.routing.limits import FilePlan, answers_so_far, assign_file
 from defero.team import Team
 from defero.team.asking import model_answer
 from defero.team.deciding import UNUSUAL, decide_scored, sets_of
 from defero.team.judge import terms_of
 from defero.team.panel import with_decider
 from defero.team.scoring import sd_of_features
-
-_REPEATED = "{} with a key that an earlier row has too; each row has a decision."
-_FIRST_COUNTS = (
-    "a case that a panel decides is counted for its first expert alone; the column ask names the whole panel."
-)
-_NO_DOUBT = "no standard deviations: this model does not know its experts by their skill; fit with "
 
 
 @dataclass(frozen=True)
@@ -88,10 +82,10 @@ def route_cases(
                 keys.add(piece[key])
             if progress is not None:
                 progress(routing.rows)
-    voided = _voided(team, own, plan)
-    n_repeated = keys.n_repeated()
+    voided, rows = _voided(team, own, plan), count_of(n_repeated := keys.n_repeated(), "row")
+    repeated = f"column {key}: {rows} with a key that an earlier row has too; each row has a decision."
     routing.cautions = (
-        *([f"column {key}: {_REPEATED.format(count_of(n_repeated, 'row'))}"] if n_repeated else []),
+        *([repeated] if n_repeated else []),
         *_cautions(team, routing, way, plan, voided),
         *([] if own.columns else own.unpayable()),
         *own.notes(),
@@ -104,15 +98,13 @@ def _check_files(reading: Reading, out: Path | None) -> None:
     """Refuse decisions that would replace the cases, and spellings of answers where there are none."""
     path = reading.source.path
     if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
-        raise InputError(Argument("out", str(out)), ": is the table of cases itself; choose another name.")
+        raise InputError(f"{Argument('out', str(out))}: is the table of cases itself; choose another name.")
     if out is not None and path is not None and path.is_dir() and path.resolve() in out.resolve().parents:
-        raise InputError(Argument("out", str(out)), ": is inside the folder of the cases; choose another folder.")
+        raise InputError(f"{Argument('out', str(out))}: is inside the folder of the cases; choose another folder.")
     if reading.answers is None and reading.said.rename:
         raise InputError(
-            Argument("rename"),
-            ": is about the answers so far, and there are none; leave it out, or pass ",
-            Argument("answers"),
-            ".",
+            f"{Argument('rename')}: is about the answers so far, and there are none; leave it out, or pass "
+            f"{Argument('answers')}."
         )
 
 
@@ -123,13 +115,11 @@ def _plan(team: Team, reading: Reading, arrive: Callable[[], Arrivals], way: _Op
         return None
     if way.ask_unusual:
         raise InputError(
-            Argument("unusual", "ask"),
-            " gives cases to experts whatever it costs: not with limits, answers so far or ",
-            Argument("ask", "sequential"),
-            ".",
+            f"{Argument('unusual', 'ask')} gives cases to experts whatever it costs: not with limits, answers so "
+            f"far or {Argument('ask', 'sequential')}."
         )
     if terms.budget is not None and terms.free:
-        raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
+        raise InputError(f"needs {Argument('fees')}: what each question costs.", argument="budget")
     answer_idx, notes = None, list[str]()
     if reading.answers is not None:
         answer_idx, notes = _so_far(team, reading, arrive())
@@ -164,18 +154,16 @@ def _ask(team: Team, ask: str | None, *, answers: bool, limited: bool) -> str:
     one_of("ask", ask, ASK)
     if answers and ask != "sequential":
         raise InputError(
-            Argument("ask", ask),
-            ": with ",
-            Argument("answers"),
-            " cases are asked about one after the other; leave it out.",
+            f"{Argument('ask', ask)}: with {Argument('answers')} cases are asked about one after the other; leave "
+            "it out."
         )
     if ask != "panel":
         return ask
     if team.panel is None or team.panel.stratified or team.panel.useless:
         why = None if team.panel is None else team.panel.useless_sentence()
-        raise InputError(Argument("ask", ask), f": {why or 'this team has no panels that a file can be routed to'}.")
+        raise InputError(f"{Argument('ask', ask)}: {why or 'this team has no panels that a file can be routed to'}.")
     if limited:
-        raise InputError(Argument("ask", ask), ": limits are for single questions; leave one of them out.")
+        raise InputError(f"{Argument('ask', ask)}: limits are for single questions; leave one of them out.")
     return ask
 
 
@@ -216,24 +204,30 @@ def _panels(team: Team, scores: Scores, decision: Decision, terms: TeamTerms) ->
 def _cautions(team: Team, routing: Routing, way: _Options, plan: FilePlan | None, voided: list[str]) -> list[str]:
     """Say what a reader of the decisions should know: unusual cases, panels, limits and the log, what was not said."""
     sentences: list[str] = []
-    if routing.unusual:
-        unlike = f"{count_of(routing.unusual, 'case')} unlike those that were learned from"
+    unlike = f"{count_of(routing.unusual, 'case')} unlike those that were learned from"
+    if routing.unusual and way.ask_unusual:
         promised = team.panel is not None and not team.panel.stratified
-        if way.ask_unusual:
-            void = ", without a panel's promise where the model would have decided" if promised else ""
-            sentences.append(f"{unlike}: given to a person if one can be asked{void}.")
-        else:
-            can = team.expert_names and plan is None
-            ask = ("; ", Argument("unusual", "ask"), " gives them to a person.") if can else (".",)
-            sentences.append(Message(f"{unlike}: see the column unusual", *ask))
+        void = ", without a panel's promise where the model would have decided" if promised else ""
+        sentences.append(f"{unlike}: given to a person if one can be asked{void}.")
+    elif routing.unusual:
+        can = team.expert_names and plan is None
+        ask = f"; {Argument('unusual', 'ask')} gives them to a person" if can else ""
+        sentences.append(Message(f"{unlike}: see the column unusual{ask}."))
     if way.ask == "panel" and routing.rows > routing.load["model"]:
-        sentences.append(_FIRST_COUNTS)
+        sentences.append(
+            "a case that a panel decides is counted for its first expert alone; the column ask names the whole panel."
+        )
     sentences += voided
     if way.uncertainty and not routing.any_doubt and team.expert_names:
-        sentences.append(Message(_NO_DOUBT, Argument("net", "auto"), "."))
+        sentences.append(
+            Message(
+                "no standard deviations: this model does not know its experts by their skill; fit with "
+                f"{Argument('net', 'auto')}."
+            )
+        )
     sentences += [] if plan is None else plan.cautions
     if way.ask == "sequential" and way.terms.free and (plan is None or plan.assignment is None):
-        sentences.append(Message("a question costs 0.01 of an error; ", Argument("fees"), " sets what it costs."))
+        sentences.append(Message(f"a question costs 0.01 of an error; {Argument('fees')} sets what it costs."))
     return sentences
 
 
@@ -248,18 +242,17 @@ def _voided(team: Team, now: TeamTerms, plan: FilePlan | None) -> list[str]:
             return []  # panels were not asked for
         what = "answers so far" if plan.assignment is None else "limits"
         return [f"the panels' promise does not hold with {what}: no panels are used."]
-    before, everybody = terms_of(team), (True,) * len(team.expert_names)
-    there = everybody if now.available is None else now.available.tolist()
-    why: list[object] = []
+    before, everybody, why = terms_of(team), (True,) * len(team.expert_names), list[str]()
     if now.columns:
-        why += [" and ", "fees that differ from case to case"]
+        why.append("fees that differ from case to case")
     elif not now.same_as(before) and now.costs.matrix.tolist() == before.costs.matrix.tolist():
         fees = [0.0] * len(team.expert_names) if now.fees is None else now.fees.tolist()
         paid = {name: fee for name, fee in zip(team.expert_names, fees, strict=True) if fee}
-        how = ("with ", Argument("fees", paid)) if paid else ("without ", Argument("fees"))
-        why += [" and ", "other fees than in fit (fit ", *how, " for panels that keep it)"]
+        how = f"with {Argument('fees', paid)}" if paid else f"without {Argument('fees')}"
+        why.append(f"other fees than in fit (fit {how} for panels that keep it)")
     elif not now.same_as(before):
-        why += [" and ", "other costs of errors than in fit (fit with them for panels that keep it)"]
+        why.append("other costs of errors than in fit (fit with them for panels that keep it)")
+    there = everybody if now.available is None else now.available.tolist()
     if any(was and not still for was, still in zip(team.panel.available or everybody, there, strict=True)):
-        why += [" and ", "absent experts (fit without them for panels that keep it)"]
-    return [Message("the panels' promise does not hold with ", *why[1:], ".")] if why else []
+        why.append("absent experts (fit without them for panels that keep it)")
+    return [Message(f"the panels' promise does not hold with {' and '.join(why)}.")] if why else []

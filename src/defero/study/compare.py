@@ -1,6 +1,6 @@
 """A judged team beside other teams on rows that neither has seen, and under limits on its questions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from defero.data.tables.cells import text_of
 from defero.decide.terms import Terms
 from defero.judge.intervals import Comparison, Share, compare, holm
 from defero.judge.record.figures import Cell, Figure, FigureTable
-from defero.study.judging.evaluation import Evaluation, evaluate_cases
+from defero.study.evaluate import Evaluation, evaluate_cases
 from defero.study.money import with_fees
-from defero.study.team_cases import Reading, read_for_team
+from defero.study.reading import Reading, TeamCases, read_for_team
 from defero.team import Team
 from defero.team.asking import assign_gains, gains_of
 from defero.team.judge import Held
@@ -49,9 +49,7 @@ class Rival:
 
 
 def rivals_text(rivals: Sequence[Rival]) -> str:
-    """Return a table of the comparisons with other teams; nothing where there is none."""
-    if not rivals:
-        return ""
+    """Return a table of the comparisons with other teams."""
     rows: list[list[Cell]] = []
     for rival in rivals:
         one = rival.comparison
@@ -66,24 +64,15 @@ def rivals_text(rivals: Sequence[Rival]) -> str:
 
 
 def compare_teams(
-    ours: Evaluation,
-    reading: Reading,
-    others: Sequence[str],
-    *,
-    load: Callable[[str], Team],
-    all_rows_new: bool,
-    terms: Terms | None,
+    ours: Evaluation, read: TeamCases, others: Sequence[str], *, all_rows_new: bool, terms: Terms | None
 ) -> tuple[Rival, ...]:
-    """Compare a team with other saved ones on the same table."""
-    teams = {other: load(other) for other in others}
+    """Compare a team with other saved ones on the same table, `read` for the first."""
+    teams, said = {other: load_rival(other, beside=read.team) for other in others}, read.reading.said
     for other, team in teams.items():  # what is wrong with any of them shows before the first is tried
-        _check_alike(ours, other, team, label=reading.said.label)
-    label, read_terms = reading.said.label or ours.team.facts.spec.label, with_fees(terms)
-    named = replace(reading, said=reading.said.but(label=label))
-    comparisons = [
-        _comparison(ours, other, team, named, all_rows_new=all_rows_new, terms=read_terms)
-        for other, team in teams.items()
-    ]
+        _check_alike(ours, other, team, label=said.label)
+    named = replace(read.reading, said=said.but(label=said.label or ours.team.facts.spec.label))
+    how: dict[str, Any] = {"all_rows_new": all_rows_new, "terms": with_fees(terms)}
+    comparisons = [_comparison(ours, other, team, named, **how) for other, team in teams.items()]
     adjusted = holm([comparison.p_value for comparison in comparisons]).tolist()
     return tuple(map(Rival, others, comparisons, adjusted))
 
@@ -93,18 +82,14 @@ def _check_alike(ours: Evaluation, other: str, team: Team, *, label: str | None)
     mine, theirs = ours.team.facts.spec.label, team.facts.spec.label
     if label is None and theirs is not None and theirs != mine:
         raise InputError(
-            Argument("against", other),
-            f": was fitted on the label column {theirs!r}, {ours.model} on {mine!r}; if one column holds the truth "
-            "for both, name it with ",
-            Argument("label"),
-            ".",
+            f"{Argument('against', other)}: was fitted on the label column {theirs!r}, {ours.model} on {mine!r}; "
+            f"if one column holds the truth for both, name it with {Argument('label')}."
         )
     classes = [[text_of(one) for one in team.classes.tolist()] for team in (ours.team, team)]
     if set(classes[0]) != set(classes[1]):
         raise InputError(
-            Argument("against", other),
-            f": has the classes {join_names(classes[1])}, {ours.model} has {join_names(classes[0])}; only teams with "
-            "the same classes can be compared, so fit one of them anew.",
+            f"{Argument('against', other)}: has the classes {join_names(classes[1])}, {ours.model} has "
+            f"{join_names(classes[0])}; only teams with the same classes can be compared, so fit one of them anew."
         )
 
 
@@ -128,8 +113,8 @@ def _comparison(
     common, first, second = np.intersect1d(mine, others, assume_unique=True, return_indices=True)
     if not len(common):
         raise TableError(
-            Argument("against", other),
-            f": no row of {ours.table} is new to both {ours.model} and {other}; pass other cases.",
+            f"{Argument('against', other)}: no row of {ours.table} is new to both {ours.model} and {other}; pass "
+            "other cases."
         )
     return compare(ours.trial.team_correct[first], theirs.trial.team_correct[second])
 
@@ -138,7 +123,7 @@ def load_rival(folder: str, *, beside: Team) -> Team:
     """Load another team; where the two read texts by one encoder, it gets that of the first."""
     if Path(folder).is_file():
         raise InputError(
-            f"{folder}: is a file and not a model folder; ", Argument("against"), " takes a folder that fit wrote."
+            f"{folder}: is a file and not a model folder; {Argument('against')} takes a folder that fit wrote."
         )
     rival = Team.load(folder)
     ours, theirs = (one.embedded if isinstance(one, FeatureRecipe) else () for one in (beside.recipe, rival.recipe))
@@ -198,18 +183,15 @@ class LimitedTeam:
         return "\n".join([head, FigureTable(["who", "cases"], rows).text(), *batch.sentences()])
 
 
-def within_limits(judged: Evaluation) -> LimitedTeam | None:
-    """Assign the judged cases under limits, among experts who answered them; None where there are no limits."""
+def within_limits(judged: Evaluation) -> LimitedTeam:
+    """Assign the judged cases under limits, among experts who answered them."""
     team, trial, terms = judged.team, judged.trial, judged.terms
-    if not terms.limited:
-        return None
     features = team.features(judged.cases.features)
     there = replace(terms, available=judged.available)
     held = Held(features, trial.scores, trial.label_idx, trial.answer_idx, there)
     gains = gains_of(team, features, trial.scores, held.terms_present)
     batch = assign_gains(team, gains, terms)
-    rows = np.arange(len(batch.expert))
-    asked = np.maximum(batch.expert, 0)
+    rows, asked = np.arange(len(batch.expert)), np.maximum(batch.expert, 0)
     label_idx = np.where(batch.deferred, trial.answer_idx[rows, asked], gains.label_idx)
     fees = np.where(batch.deferred, held.fee[rows, asked], 0.0)
     cost = fees + terms.costs.of_answers(label_idx, trial.label_idx)

@@ -19,8 +19,8 @@ from defero.data.tables.read import NoRowsError
 from defero.decide.assigning.limits import capacity_of
 from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
+from defero.study.reading import Reading
 from defero.study.routing.decisions import SETTLED, blank_where
-from defero.study.team_cases import Reading
 from defero.team import Team
 from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of
 
@@ -70,8 +70,8 @@ def answers_so_far(
     if strangers:
         hint = did_you_mean(strangers[0], team.expert_names)
         raise InputError(
-            Argument("answers", log.name),
-            f": no expert {join_names(strangers)}{hint} The model knows {join_names(team.expert_names)}.",
+            f"{Argument('answers', log.name)}: no expert {join_names(strangers)}{hint} The model knows "
+            f"{join_names(team.expert_names)}."
         )
     place = np.array([team.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
     if len(joined):

@@ -1,9 +1,9 @@
 """Four disjoint parts of past cases: to learn from, to calibrate, to conformalize, for the test; what is refused."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,7 @@ from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
 from defero.data.tables.wide import PARTS, name_text, part_named
 
-if TYPE_CHECKING:
-    from defero.core import ExpertTable
-
+PART_NAMES = ("train", "calibrate", "conformalize", "test")
 OTHER = 0.1875
 """Of the cases that are not for the test: the share of each of the parts to calibrate and to conformalize."""
 MOST_OTHER = 2_000
@@ -52,10 +50,8 @@ def four_parts(
     source, groups, time, split = cases.source, cases.spec.groups, cases.spec.time, cases.spec.split
     if groups is not None and time is not None:
         raise InputError(
-            Argument("groups"),
-            " and ",
-            Argument("time"),
-            " cannot be combined: the cases of one group can lie in two periods. Pass one of them.",
+            f"{Argument('groups')} and {Argument('time')} cannot be combined: the cases of one group can lie in "
+            "two periods. Pass one of them."
         )
     group_ids = None if groups is None else _names(cases, groups, what="group")
     cutter = _Cutter(
@@ -78,10 +74,15 @@ def four_parts(
                 refuse_shared_groups(cutter.groups, rows)
     except SplitError as error:
         argument = Argument("groups" if error.argument == "groups" else "time")
-        finer = f" a column of {'smaller groups' if argument.name == 'groups' else 'finer times'}, or name the part of"
-        tail = (" each row in a column for ", Argument("split"), ", or leave ", argument, " out")
-        advice = () if error.advice is None else ("; pass ", argument, finer, *tail)
-        raise TableError(f"{source}: column {cases.spec.cuts[argument.name]}: {error.reason}", *advice, ".") from error
+        finer = "smaller groups" if argument.name == "groups" else "finer times"
+        advice = (
+            f"; pass {argument} a column of {finer}, or name the part of each row in a column for {Argument('split')}, "
+            f"or leave {argument} out"
+        )
+        column = cases.spec.cuts[argument.name]
+        raise TableError(
+            f"{source}: column {column}: {error.reason}{'' if error.advice is None else advice}."
+        ) from error
     learn, calibrate, conformalize, test = (cases.table.take(part) for part in rows)
     return learn, calibrate, conformalize, test
 
@@ -220,16 +221,6 @@ LEAST_LEARN, LEAST_CASES = 10, 20
 """Two cases for each of the five folds that training looks at, and as many more for the other three parts."""
 
 
-def check_cases(cases: object) -> None:
-    """Refuse a table that was not read yet."""
-    if cases is not None and not isinstance(cases, Cases):
-        got = f"the text {cases!r}" if isinstance(cases, str) else type(cases).__name__
-        raise InputError(
-            f"must be what read_cases returned, got {got}; pass read_cases(table, label=..., expert_names=[...]).",
-            argument="cases",
-        )
-
-
 def check_test_share(test_share: float | None, *, split: str | None) -> None:
     """Refuse a share that cannot be."""
     if test_share is not None and not 0 < test_share < 1:
@@ -240,21 +231,40 @@ def check_test_share(test_share: float | None, *, split: str | None) -> None:
         )
 
 
-def check_seed(random_state: object) -> None:
-    """Refuse a seed that NumPy and scikit-learn do not take."""
+def cut_cases(
+    cases: Cases, cuts: Mapping[str, str | None], *, test_share: float | None, random_state: int
+) -> tuple[Cases, tuple[ExpertTable, ...]]:
+    """Split cases in four, after checking that there is something to learn from and to judge by.
+
+    Parameters
+    ----------
+    cases : Cases
+    cuts : {"groups", "time", "split": column or None}
+    test_share, random_state
+        As in `Study`.
+
+    Returns
+    -------
+    cases : Cases
+        Without these columns among the features.
+    parts : four ExpertTable
+    """
+    if not isinstance(cases, Cases):
+        got = f"the text {cases!r}" if isinstance(cases, str) else type(cases).__name__
+        raise InputError(
+            f"must be what read_cases returned, got {got}; pass read_cases(table, label=..., expert_names=[...]).",
+            argument="cases",
+        )
+    check_test_share(test_share, split=cuts.get("split"))
     if not isinstance(random_state, Integral) or not 0 <= int(random_state) <= MOST_SEED:
         raise InputError(
             f"must be a whole number from 0 to {MOST_SEED}, got {random_state!r}.", argument="random_state"
         )
-
-
-def checked_parts(cases: Cases, *, test_share: float | None, random_state: int) -> "tuple[ExpertTable, ...]":
-    """Split the cases in four, after checking that there is something to learn from and to judge by."""
+    cases = cases.split_by(**cuts)
     table, source = cases.table, cases.source
     where = source if cases.spec.label is None else f"{source}: column {cases.spec.label}"
     _check_table(cases, where=where)
-    share = TEST if test_share is None else test_share
-    parts = four_parts(cases, test_share=share, random_state=random_state)
+    parts = four_parts(cases, test_share=TEST if test_share is None else test_share, random_state=random_state)
     if len(parts[0]) < LEAST_LEARN or not all(map(len, parts)):
         learn, held, panels, test = map(len, parts)
         raise TableError(
@@ -264,15 +274,14 @@ def checked_parts(cases: Cases, *, test_share: float | None, random_state: int) 
         )
     if table.n_experts and not parts[0].n_answers:
         raise TableError(
-            f"{source}: no expert answered any of the cases to learn from; fill in answers, or pass ",
-            Argument("expert_names", []),
-            " for a model alone.",
+            f"{source}: no expert answered any of the cases to learn from; fill in answers, or pass "
+            f"{Argument('expert_names', [])} for a model alone."
         )
     _check_classes(cases, parts[0], where=where)
     if cases.pictures is None and cases.spec.features is not None:
         chosen = [name for name in cases.spec.features if name not in cases.spec.text]
         refuse_unused(parts[0].features, table.features, chosen, source=source, first_row=cases.first_row)
-    return parts
+    return cases, parts
 
 
 def _check_table(cases: Cases, *, where: str) -> None:
@@ -292,7 +301,7 @@ def _check_table(cases: Cases, *, where: str) -> None:
         raise TableError(f"{where}: labels must be words or whole numbers, got {join_names(table.classes, most=3)}.")
 
 
-def _check_classes(cases: Cases, learn: "ExpertTable", *, where: str) -> None:
+def _check_classes(cases: Cases, learn: ExpertTable, *, where: str) -> None:
     """Refuse a split that leaves a class out of the cases to learn from: no model can know it."""
     table = cases.table
     unknown = sorted(set(table.label_idx.tolist()) - set(learn.label_idx.tolist()))
@@ -300,10 +309,8 @@ def _check_classes(cases: Cases, learn: "ExpertTable", *, where: str) -> None:
         return
     places = (table.label_idx == unknown[0]).nonzero()[0]
     row = row_number(table.features, int(places[0]), first_row=cases.first_row)
-    how = [Argument(name, column) for name, column in cases.spec.cuts.items() if column is not None]
+    how = " ".join(f"{Argument(name, column)}" for name, column in cases.spec.cuts.items() if column is not None)
     raise TableError(
         f"{where}: no case to learn from has the label {str(table.classes[unknown[0]])!r} ({len(places)} have it, the "
-        f"first in row {row}), as ",
-        *(piece for one in how for piece in (one, " ")),
-        "splits them; leave those rows out, or split in another way.",
+        f"first in row {row}), as {how} splits them; leave those rows out, or split in another way."
     )

@@ -76,8 +76,8 @@ def rows_are_checked(team: Team, *, all_rows_new: bool) -> tuple[Message, ...]:
         return ()
     return (
         Message(
-            Argument("all_rows_new", True),
-            ": has no effect here; this model can check its rows, and those it has seen are left out.",
+            f"{Argument('all_rows_new', True)}: has no effect here; this model can check its rows, and those it "
+            "has seen are left out."
         ),
     )
 

@@ -18,7 +18,7 @@ from defero.core.wording import percent
 from defero.data.tables.cells import is_blank, no_such_column, text_of
 from defero.judge.intervals import Share
 from defero.judge.record.figures import Cell, Figure, FigureTable, in_points
-from defero.study.judging.evaluation import Evaluation
+from defero.study.evaluate import Evaluation
 from defero.team.deciding import decide_scored
 
 MOST_COLUMNS = 5
@@ -46,7 +46,7 @@ class GroupRow(Plain):
         Right, of each expert's recorded answers to these cases.
     """
 
-    JSON: ClassVar[tuple[str, ...]] = ("value", "cases", "team", "model", "recall", "load", "alone")
+    MORE: ClassVar[tuple[str, ...]] = ("cases",)
 
     value: str
     team: Share
@@ -64,8 +64,6 @@ class GroupRow(Plain):
 @dataclass(frozen=True)
 class GroupTable(Plain):
     """The groups of one column."""
-
-    JSON: ClassVar[tuple[str, ...]] = ("column", "rows")
 
     column: str
     rows: tuple[GroupRow, ...]
@@ -117,7 +115,7 @@ class GroupTable(Plain):
 def check_columns(by: Sequence[str], columns: Sequence[str], *, source: str) -> None:
     """Refuse more than five columns, and columns that the table does not have."""
     if isinstance(by, str):
-        raise InputError("must be a list of columns; pass ", Argument("by", [by]), ".", argument="by")
+        raise InputError(f"must be a list of columns; pass {Argument('by', [by])}.", argument="by")
     if len(by) > MOST_COLUMNS:
         raise InputError(f"takes up to {MOST_COLUMNS} columns, got {len(by)}.", argument="by")
     for name in by:
@@ -128,8 +126,6 @@ def check_columns(by: Sequence[str], columns: Sequence[str], *, source: str) -> 
 def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable, ...]:
     """Return load, accuracy and recall by the values of each column."""
     check_columns(by, list(map(str, evaluation.columns.columns)), source=evaluation.table)
-    if not by:
-        return ()
     team, trial = evaluation.team, evaluation.trial
     features = team.features(evaluation.cases.features)
     there = replace(evaluation.terms, available=evaluation.available)
@@ -150,9 +146,8 @@ def _refuse_dates(column: "pd.Series[Any]", name: str) -> None:
     n_days = len({str(cell) for cell in cells})
     if dates and n_days > MOST_VALUES:
         raise InputError(
-            Argument("by", [name]),
-            f": holds {n_days} different dates, and groups of single days are too small; add a column of the year, the "
-            "quarter or the month to the table and name that.",
+            f"{Argument('by', [name])}: holds {n_days} different dates, and groups of single days are too small; "
+            "add a column of the year, the quarter or the month to the table and name that."
         )
 
 

@@ -25,10 +25,10 @@ from defero.data.model_folder import files_of, library_versions
 from defero.data.tables.parquet import parquet_files
 from defero.data.tables.read import ROWS_AT_ONCE
 from defero.data.whole_files import write_whole
-from defero.decide.terms import Terms
+from defero.decide.terms import LIMITS, Terms, check_terms
 from defero.study.engines import Engine
+from defero.study.reading import Reading, check_shared
 from defero.study.routing.route import route_cases
-from defero.study.team_cases import Reading, check_shared
 from defero.team import Team
 
 FILE_OPTIONS = ("key", "terms", "ask", "uncertainty", "unusual", "bad_rows", "blank")
@@ -130,6 +130,13 @@ def route_folder(
     options: Mapping[str, Any],
 ) -> FolderRouting:
     """Route each Parquet file of a folder; files that are done already are not routed again."""
+    limits = [name for name in check_terms(options.get("terms")).given() if name in LIMITS]
+    for option in (*options, *limits):
+        if option not in FILE_OPTIONS:
+            raise InputError(
+                ": several workers decide each file on its own; leave it out, or route the folder to one file.",
+                argument=option,
+            )
     parts = _parts(Path(folder), Path(out))
     known = {key: value for key, value in options.items() if value is not None}
     task = FolderTask(team, name, Path(folder), Path(out), known, _digest(team, known))

@@ -1,6 +1,6 @@
 """A team on cases that it has not seen."""
 
-import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
@@ -11,9 +11,9 @@ import numpy as np
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.display import plain
-from defero.core.errors import TableError
+from defero.core.errors import InputError, TableError
 from defero.core.trial import Trial
-from defero.core.wording import count_of
+from defero.core.wording import count_of, join_names
 from defero.data.cases import Cases
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.columns import remark_sentences
@@ -22,13 +22,13 @@ from defero.data.tables.wide import plain_name
 from defero.decide.terms import TeamTerms, Terms
 from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
-from defero.judge.record.team import TeamRecord
-from defero.study.fitting.fit_team import shared_caution
-from defero.study.judging.fresh_cases import fresh_cases, no_groups_sentence
-from defero.study.judging.summary import record_text
+from defero.judge.record.team import Record
+from defero.judge.shared_errors import SharedErrors
 from defero.study.money import bad_fees, on_cases, terms_of_study
+from defero.study.page import record_text
+from defero.study.reading import TeamCases
+from defero.study.seen import fresh_cases, no_groups_sentence, rows_are_checked
 from defero.study.sifting import without_bad_fees
-from defero.study.team_cases import TeamCases
 from defero.team import Team, record_of, try_out
 from defero.team.judge import present_experts, terms_of
 from defero.team.roster import STAGE
@@ -37,8 +37,8 @@ from defero.team.rows import Fresh
 if TYPE_CHECKING:
     import pandas as pd
 
-    from defero.study.judging.comparison import LimitedTeam, Rival
-    from defero.study.judging.groups import GroupTable
+    from defero.study.compare import LimitedTeam, Rival
+    from defero.study.groups import GroupTable
 
 
 SMALL_SHIFT = 0.1
@@ -76,6 +76,8 @@ class Evaluation:
         What a majority for a truth does to every figure.
     notes : sentences
         What was left out or filled in while reading.
+    other_terms : sentences
+        Why the panels' promise does not hold here.
     rows_checked : bool
         Whether it was checked that the cases are new to the team.
     against : tuple of Rival
@@ -99,6 +101,7 @@ class Evaluation:
     random_state: int = 0
     majority: str | None = None
     notes: tuple[str, ...] = ()
+    other_terms: tuple[str, ...] = ()
     rows_checked: bool = True
     against: "tuple[Rival, ...]" = ()
     groups: "tuple[GroupTable, ...]" = ()
@@ -110,7 +113,7 @@ class Evaluation:
         return present_experts(self.team, self.terms)
 
     @cached_property
-    def record(self) -> TeamRecord:
+    def record(self) -> Record:
         """The figures, with everything a reader should know; made when they are asked for, as a rival's never are."""
         record = record_of(self.team, self.trial, random_state=self.random_state)
         answering, n_items = self.team.facts.answering, count_of(record.team.total, "case")
@@ -121,20 +124,19 @@ class Evaluation:
             None if self.rows_checked else UNCHECKED,
             unlike if self.unusual else None,
             *self.terms.unpayable(),
-            *self._groups_caution(),
+            *doubts.alike_in_groups(*self._groups()),
             *(one for one in record.cautions if self.majority is None or not one.startswith(doubts.FROM_ANSWERS)),
             None if answering is not None and answering.sentences else chosen_cases(self.trial),
             shared_caution(self.team, known=record.shared_errors),
         )
         return replace(record, cautions=tuple(one for one in cautions if one))
 
-    def _groups_caution(self) -> list[str]:
+    def _groups(self) -> tuple[list[str], str]:
+        """Return the group of each case, (n,), and the column of `fit`; none where the table does not have it."""
         groups = self.team.facts.spec.groups
-        if groups is None or groups not in self.columns:
-            return []
-        cells = enumerate(self.columns[groups].tolist())
+        cells = enumerate(self.columns[groups].tolist() if groups in self.columns else [])
         # A blank cell is a group of its own.
-        return doubts.alike_in_groups([f" {i}" if is_blank(cell) else plain_name(cell) for i, cell in cells], groups)
+        return [f" {i}" if is_blank(cell) else plain_name(cell) for i, cell in cells], groups or ""
 
     @cached_property
     def unusual(self) -> int:
@@ -155,15 +157,10 @@ class Evaluation:
 
     def left_out_sentence(self) -> str:
         """Say how many rows were left out, and why; nothing where all are judged."""
-        who, groups = learners(self.team), self.team.facts.spec.groups
-        sentences = []
-        if self.seen_by_fit:
-            sentences.append(f"{self.seen_by_fit} of {self.rows} rows were seen by {who} and are left out.")
-        if self.of_seen_groups:
-            sentences.append(
-                f"{self.of_seen_groups} of {self.rows} rows are of a {groups} that {who} saw and are left out."
-            )
-        return " ".join(sentences)
+        who, of = learners(self.team), self.team.facts.spec.groups
+        seen = f"{self.seen_by_fit} of {self.rows} rows were seen by {who} and are left out."
+        groups = f"{self.of_seen_groups} of {self.rows} rows are of a {of} that {who} saw and are left out."
+        return " ".join([seen] * bool(self.seen_by_fit) + [groups] * bool(self.of_seen_groups))
 
     def figures(self) -> str:
         """Return the figures as text, with intervals and cautions."""
@@ -176,33 +173,17 @@ class Evaluation:
 
     def tables(self) -> list[str]:
         """Return the team under limits, by the values of the columns in `by`, and beside other teams, as text."""
-        from defero.study.judging.comparison import rivals_text
+        from defero.study.compare import rivals_text
 
-        limited = "" if self.limited is None else self.limited.text()
-        groups = "\n\n".join(one.accuracy().text() for one in self.groups)
-        return [text for text in (limited, groups, rivals_text(self.against)) if text]
+        limited = [] if self.limited is None else [self.limited.text()]
+        groups = ["\n\n".join(one.accuracy().text() for one in self.groups)] if self.groups else []
+        return [*limited, *groups, *([rivals_text(self.against)] if self.against else [])]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
         import pandas as pd
 
-        record = self.record
-        members = [("team", record.team, None), ("model", record.model, record.model_calibration.asked)]
-        members += [(one.name, one.alone, one.asked) for one in record.experts]
-        return pd.DataFrame(
-            [
-                {
-                    "name": name,
-                    "answers": right.total,
-                    "right": right.value,
-                    "low": right.interval[0],
-                    "high": right.interval[1],
-                    "decides": math.nan if asked is None else asked.total / record.team.total,
-                    "right_there": math.nan if asked is None else asked.value,
-                }
-                for name, right, asked in members
-            ]
-        ).set_index("name")
+        return pd.DataFrame(self.record.rows()).set_index("name")
 
     def record_dict(self) -> dict[str, Any]:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
@@ -271,18 +252,82 @@ def chosen_cases(trial: Trial) -> str | None:
     return f"Recorded answers were not random ({p}): {check.example}; accuracies are about those cases."
 
 
+def shared_caution(team: Team, *, known: SharedErrors) -> str | None:
+    """Repeat what `fit` said of near-copies; None where the record at hand names the same groups itself."""
+    facts = team.facts.shared_errors
+    if facts is None or not facts.sentences:
+        return None
+    new = set(map(frozenset, facts.groups)) - set(map(frozenset, known.group_names))
+    return f"In all answers of the table of fit: {' '.join(facts.sentences)}" if new else None
+
+
+def evaluate_table(
+    read: TeamCases,
+    terms: Terms | None,
+    *,
+    model: str,
+    against: Sequence[str],
+    all_rows_new: bool,
+    by: Sequence[str],
+    **how: Any,
+) -> Evaluation:
+    """Judge a team on the cases of a table, alone and beside other teams; the arguments are those of `Study.evaluate`.
+
+    `model` is what a message calls the team.
+    """
+    judged = evaluate_cases(read, model=model, terms=terms, all_rows_new=all_rows_new, **how)
+    notes = (*judged.notes, *rows_are_checked(read.team, all_rows_new=all_rows_new))
+    judged = _with_tables(replace(judged, notes=notes), by)
+    if not against:
+        return judged
+    from defero.study.compare import compare_teams
+
+    return replace(judged, against=compare_teams(judged, read, against, all_rows_new=all_rows_new, terms=terms))
+
+
+def evaluate_test(
+    team: Team, cases: Cases, test: ExpertTable, terms: TeamTerms, *, by: Sequence[str], **how: Any
+) -> Evaluation:
+    """Judge a team on the cases that were kept for the test."""
+    if set(team.expert_names) != set(test.expert_names):
+        raise InputError(
+            f": the team has the experts {join_names(team.expert_names)}, but the test part has answers of "
+            f"{join_names(test.expert_names)}; pass a table with the answers of all.",
+            argument="table",
+        )
+    rows = cases.frame.index.isin(test.features.index)
+    return _with_tables(judge_rows(team, cases, rows, terms=terms, rows=len(test), **how), by)
+
+
+def _with_tables(judged: Evaluation, by: Sequence[str]) -> Evaluation:
+    """Return an evaluation with its groups by the values of columns, and the team under limits."""
+    if by:
+        from defero.study.groups import group_tables
+
+        judged = replace(judged, groups=group_tables(judged, by))
+    if judged.terms.limited:
+        from defero.study.compare import within_limits
+
+        judged = replace(judged, limited=within_limits(judged))
+    return judged
+
+
 def evaluate_cases(
     read: TeamCases, *, model: str, all_rows_new: bool, ask: str, terms: Terms | None, random_state: int
 ) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
     team, cases = read.team, read.cases
     whole = terms_of_study(terms, team)
-    if read.bad is not None:
+    if read.bad is not None and whole.columns:
         bad = bad_fees(whole, cases.frame, source=cases.source, first_row=cases.first_row)
         cases = without_bad_fees(cases, read.bad, bad)
     fresh, judged = fresh_cases(team, cases, key=read.key_column, all_rows_new=all_rows_new)
     if not judged.any():
-        raise _nothing_new(read, any_fresh=bool(fresh.rows.any()))
+        of_group = f", or are of a {team.facts.spec.groups} that it saw" if fresh.rows.any() else ""
+        raise TableError(
+            f"{cases.source}: all {len(cases)} rows were seen by {learners(team)}{of_group}, and a team cannot be "
+            "judged on what it learned from; pass other cases."
+        )
     return judge_rows(
         team,
         cases,
@@ -313,6 +358,7 @@ def judge_rows(
     """Judge a team on some of the cases (n,); without `disjoint` rows that a stage has used are refused."""
     where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
     test, own = cases.table.take(judged), on_cases(terms, cases.frame, **where).take(judged)
+    void = other_terms(team, own)
     past = (test.features, test.labels, test.answers)
     return Evaluation(
         table=cases.source,
@@ -322,7 +368,8 @@ def judge_rows(
         terms=own,
         columns=cases.frame.loc[judged],
         majority=cases.majority_sentence(),
-        notes=(*notes, *other_terms(team, own), *terms.notes()),
+        notes=(*notes, *void, *terms.notes()),
+        other_terms=void,
         **facts,
     )
 
@@ -354,12 +401,3 @@ def other_terms(team: Team, terms: TeamTerms) -> tuple[str, ...]:
 def learners(team: Team) -> str:
     """Name what has used rows."""
     return "fit or add-expert" if STAGE in team.seen else "fit"
-
-
-def _nothing_new(read: TeamCases, *, any_fresh: bool) -> TableError:
-    who = learners(read.team)
-    of_group = f", or are of a {read.team.facts.spec.groups} that it saw" if any_fresh else ""
-    return TableError(
-        f"{read.cases.source}: all {len(read.cases)} rows were seen by {who}{of_group}, and a team cannot be judged on "
-        "what it learned from; pass other cases."
-    )

@@ -110,7 +110,7 @@ def _odd_cells(cases: Cases, team: Team) -> list[str]:
             continue
         row = row_number(frame, odd.place, first_row=cases.first_row)
         what = "is not used" if read is None else "is read as categories"
-        sentences.append(Message(f"column {name} {what}: ", *odd.pieces(row), "."))
+        sentences.append(Message(f"column {name} {what}: ", odd.clause(row), "."))
     return sentences
 
 
@@ -122,13 +122,14 @@ def _like_ids(table: ExpertTable) -> list[str]:
         if frame[name].dtype.kind not in "iu" or len(frame) < MANY_ROWS:
             continue
         if frame[name].nunique() == len(frame):
-            notes.append(
-                Message(f"{name} differs in every row; if it names the cases, pass ", Argument("key", name), ".")
-            )
+            notes.append(Message(f"{name} differs in every row; if it names the cases, pass {Argument('key', name)}."))
         elif _ID.search(str(name)):
-            used = f"{name} looks like an id and is used as a number; if its rows belong together, pass "
-            leave = (", else leave it out with ", Argument("features"), ".")
-            notes.append(Message(used, Argument("groups", name), *leave))
+            notes.append(
+                Message(
+                    f"{name} looks like an id and is used as a number; if its rows belong together, pass "
+                    f"{Argument('groups', name)}, else leave it out with {Argument('features')}."
+                )
+            )
     return notes
 
 
@@ -147,13 +148,11 @@ def _copied_rows(cases: Cases, team: Team) -> list[str]:
     if n_copies < max(LEAST_COPIES, COPIED * len(rows)):
         return []
     other = "" if groups is None else f" of another {groups}"
-    instead = (", or name a column with ", Argument("groups")) if groups is None else ()
+    instead = f", or name a column with {Argument('groups')}" if groups is None else ""
     return [
         Message(
             f"{n_copies:,} of {len(rows):,} rows equal an earlier one{other}: if they are copies, the held-out figures "
-            "are too good; drop them",
-            *instead,
-            ".",
+            f"are too good; drop them{instead}."
         )
     ]
 
@@ -167,24 +166,19 @@ def _like_labels(table: ExpertTable, team: Team) -> list[str]:
         if equal >= COPY:
             copies.append(
                 Message(
-                    f"{name} equals the label in {100 * equal:.3g} % of the rows and is used as a feature; if it is a "
-                    "copy of the truth, every figure here is too good: leave it out with ",
-                    Argument("features"),
-                    ".",
+                    f"{name} equals the label in {100 * equal:.3g} % of the rows and is used as a feature; if it "
+                    "is a copy of the truth, every figure here is too good: leave it out with "
+                    f"{Argument('features')}."
                 )
             )
         elif not (codes == NO_CLASS).any():
             answers.append(name)
     if not answers:
         return copies
-    verb, what, them = ("holds", "is used as a feature", "it")
-    if len(answers) > 1:
-        verb, what, them = ("hold", "are used as features", "them")
+    one = len(answers) == 1
+    verb, used, them = ("holds", "is used as a feature", "it") if one else ("hold", "are used as features", "them")
     sentence = Message(
-        f"{join_names(answers)} {verb} labels and {what}; name an expert's column in ",
-        Argument("expert_names"),
-        f", or leave {them} out with ",
-        Argument("features"),
-        ".",
+        f"{join_names(answers)} {verb} labels and {used}; name an expert's column in {Argument('expert_names')}, or "
+        f"leave {them} out with {Argument('features')}."
     )
     return [*copies, sentence]

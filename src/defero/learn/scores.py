@@ -1,0 +1,235 @@
+"""ScoreScorer: the expected score of every expert, where scores are all that is known of them."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.codec import Within
+from defero.core.errors import InputError
+from defero.core.scores import Scores, logit
+
+_NUMBERS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Past items, or centers of them, that new items are compared with: what is curved becomes linear in the likeness.
+
+    The likeness is exp(-|(x - center) * scale - point|^2 / width).
+
+    Attributes
+    ----------
+    columns : (c,) int
+        The features that are compared, of d.
+    center, scale : (c,)
+    points : (m, c)
+    width : float
+
+    Examples
+    --------
+    >>> one = Landmarks(np.array([0]), np.zeros(1), np.ones(1), np.array([[2.0]]), width=4.0)
+    >>> one.likeness(np.array([[2.0], [4.0]])).round(2).tolist()
+    [[1.0], [0.37]]
+    """
+
+    columns: Annotated[IntArray, Within(0)]
+    center: FloatArray
+    scale: FloatArray
+    points: FloatArray
+    width: Annotated[float, Within(0)]
+
+    def __post_init__(self) -> None:
+        c = len(self.columns)
+        shapes = (self.center.shape, self.scale.shape, self.points.shape[1:])
+        if shapes != ((c,),) * 3 or not all(np.isfinite(one).all() for one in (self.center, self.scale, self.points)):
+            raise InputError(f"must be finite, of {c} columns, got shapes {shapes}.", argument="points")
+        if not self.width > 0:
+            raise InputError(f"must be above 0, got {self.width}.", argument="width")
+
+    def likeness(self, features: FloatArray) -> FloatArray:
+        """Return how alike n items (n, d) and the points are, (n, m)."""
+        items = (features[:, self.columns] - self.center) * self.scale
+        squares = (items**2).sum(axis=1)[:, None] + (self.points**2).sum(axis=1)
+        return np.exp(np.minimum(2.0 * items @ self.points.T - squares, 0.0) / self.width)
+
+
+def _nothing() -> FloatArray:
+    return np.zeros((0, 0, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreScorer:
+    """Expected scores: x @ weights + intercept, limited to [0, 1], where x are the features and the likeness.
+
+    Attributes
+    ----------
+    weights : (d + m, J)
+        Of the features, then of the likeness to m landmarks.
+    intercept : (J,)
+    landmarks : Landmarks, optional
+    categories : pairs (start, stop)
+        The 0/1 columns of each categorical column.
+    instead : (k, d + m + 1, J)
+        What stands for each of the k categorical columns where an item's category is not known: weights of the other
+        features, then an offset. Without it the category adds nothing: the mean over categories.
+
+    Examples
+    --------
+    >>> scorer = ScoreScorer(np.array([[0.5, 0.0]]), np.array([0.1, 0.2]))
+    >>> scorer.predict(np.array([[1.0], [9.0]])).tolist()
+    [[0.6, 0.2], [1.0, 0.2]]
+    """
+
+    kind: ClassVar[str] = "scores"
+    weights: FloatArray
+    intercept: FloatArray
+    landmarks: Landmarks | None = None
+    categories: tuple[tuple[int, int], ...] = ()
+    instead: FloatArray = field(default_factory=_nothing)
+
+    def __post_init__(self) -> None:
+        if self.weights.ndim != 2 or self.intercept.shape != (self.weights.shape[1],):
+            raise InputError(
+                f"must be (d, J) with an intercept (J,), got {self.weights.shape} and {self.intercept.shape}.",
+                argument="weights",
+            )
+        width, d = self.weights.shape[0], self.n_features
+        shape = (len(self.categories), width + 1, len(self.intercept))
+        if self.instead.size and self.instead.shape != shape:
+            raise InputError(f"must have shape {shape}, got {self.instead.shape}.", argument="instead")
+        if d < 0 or not all(0 <= start < stop <= d for start, stop in self.categories):
+            raise InputError(f"must be columns of {d} features.", argument="categories")
+        if self.landmarks is not None and self.landmarks.columns.max(initial=-1) >= d:
+            raise InputError(f"must compare some of {d} features.", argument="landmarks")
+        for name in ("weights", "intercept", "instead"):
+            value = getattr(self, name)
+            if not np.isfinite(value).all():
+                raise InputError("must be finite.", argument=name)
+            object.__setattr__(self, name, frozen(value))
+
+    @property
+    def n_features(self) -> int:
+        """D."""
+        return len(self.weights) - (0 if self.landmarks is None else len(self.landmarks.points))
+
+    @property
+    def n_experts(self) -> int:
+        """J."""
+        return len(self.intercept)
+
+    @cached_property
+    def product(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """Weights (d, J) and intercept (J,) in single precision; None where more than one product is needed."""
+        if self.landmarks is not None or self.instead.size:
+            return None
+        return self.weights.astype(np.float32), self.intercept.astype(np.float32)
+
+    def score(self, features: FloatArray) -> Scores:
+        """Return the scores of n items, (n, d): no classes, and expected scores as P(right)."""
+        proba = self.predict(features)
+        n_items = len(proba)
+        return Scores.computed(np.zeros((n_items, 0)), np.zeros(n_items), logit(proba), "logit", expert_proba=proba)
+
+    def predict(self, features: FloatArray) -> FloatArray:
+        """Return the expected scores of n items, (n, J)."""
+        return np.clip(self.linear_values(features), 0.0, 1.0)
+
+    def linear_values(self, features: FloatArray) -> FloatArray:
+        """Return the values before they are limited to [0, 1], (n, J)."""
+        if self.landmarks is None:
+            return self._values(features, features)
+        values = np.empty((len(features), self.n_experts))
+        size = max(_NUMBERS_AT_ONCE // len(self.weights), 1)
+        for start in range(0, len(features), size):
+            piece = features[start : start + size]
+            values[start : start + size] = self._values(piece, np.hstack([piece, self.landmarks.likeness(piece)]))
+        return values
+
+    def _values(self, features: FloatArray, inputs: FloatArray) -> FloatArray:
+        values: FloatArray = inputs @ self.weights + self.intercept
+        for (start, stop), weights in zip(self.categories, self.instead, strict=False):
+            rows = np.flatnonzero(unknown(features[:, start:stop]))
+            if rows.size:
+                values[rows] += inputs[rows] @ weights[:-1] + weights[-1]
+        return values
+
+    def with_member(self, weights: FloatArray, offset: float) -> "ScoreScorer":
+        """Return the scorer with one more expert at the end: a mix of the J others' values."""
+        intercept = np.append(self.intercept, self.intercept @ weights + offset)
+        instead = self.instead
+        if instead.size:
+            instead = np.concatenate([instead, (instead @ weights)[:, :, None]], axis=2)
+        return replace(
+            self, weights=np.column_stack([self.weights, self.weights @ weights]), intercept=intercept, instead=instead
+        )
+
+    def take(self, experts: IntArray) -> "ScoreScorer":
+        """Return the scorer of some experts, in this order."""
+        return replace(
+            self,
+            weights=self.weights[:, experts],
+            intercept=self.intercept[experts],
+            instead=self.instead[:, :, experts] if self.instead.size else self.instead,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPrices:
+    """Expected prices: max(x @ weights + intercept, 0), where they are known.
+
+    Attributes
+    ----------
+    weights : (d, J)
+    intercept : (J,)
+    known : (J,) bool
+
+    Examples
+    --------
+    >>> LearnedPrices(np.zeros((1, 2)), np.array([0.1, 0.0]), np.array([True, False])).predict(np.ones((1, 1))).tolist()
+    [[0.1, nan]]
+    """
+
+    weights: FloatArray
+    intercept: FloatArray
+    known: BoolArray
+
+    def __post_init__(self) -> None:
+        n_experts = (len(self.intercept),)
+        if self.weights.ndim != 2 or self.weights.shape[1:] != n_experts or self.known.shape != n_experts:
+            raise InputError(f"must be (d, J), (J,) and (J,), got {self.weights.shape}.", argument="weights")
+        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercept).all()):
+            raise InputError("must be finite.", argument="weights")
+        for name in ("weights", "intercept", "known"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def predict(self, features: FloatArray) -> FloatArray:
+        """Return the prices of n items, (n, J); NaN where nothing is known."""
+        price = np.maximum(features @ self.weights + self.intercept, 0.0)
+        price[:, ~self.known] = np.nan
+        return price
+
+    def take(self, experts: IntArray) -> "LearnedPrices":
+        """Return the prices of some experts, in this order."""
+        return LearnedPrices(self.weights[:, experts], self.intercept[experts], self.known[experts])
+
+    def with_member(self, price: float | None) -> "LearnedPrices":
+        """Return the prices with one more expert at the end; None or NaN is unknown."""
+        amount = np.nan if price is None else price
+        return LearnedPrices(
+            np.column_stack([self.weights, np.zeros(len(self.weights))]),
+            np.append(self.intercept, np.nan_to_num(amount)),
+            np.append(self.known, np.isfinite(amount)),
+        )
+
+
+def unknown(block: FloatArray) -> BoolArray:
+    """Return which rows of the 0/1 columns of a category (n, levels) are of none of them, (n,).
+
+    >>> unknown(np.array([[0.0, 1.0], [0.0, 0.0]])).tolist()
+    [False, True]
+    """
+    return np.asarray(~block.any(axis=1))
