@@ -136,7 +136,7 @@ class TrainingData:
 
         `table` holds the raw columns, or the array that the features were made of.
         """
-        return row_order(table, self.label_idx, self.answers, weight=self.weight, group=self.groups)
+        return row_order(table, self.label_idx, self.answers, weight=self.with_mean_weight().weight, group=self.groups)
 
     def by_expert(self) -> list[IntArray]:
         """Return the positions of each expert's answers among the m, J arrays; each sorted by item."""
