@@ -13,7 +13,6 @@ from defero.core.wording import join_names
 from defero.data.recipes.columns import NumberedColumns
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.usual import UsualNumbers
 from defero.learn.calibrator import Calibrator
 from defero.learn.scorer import SkillScorer
 from defero.scorers.given import ArrayScorer, FunctionScorer
@@ -87,11 +86,10 @@ def score_features(team: "Team", features: Any) -> Scores:
 
 def scored(team: "Team", X: Any, *, source: str, first_row: int) -> tuple[Any, Scores, Labels | None]:
     """Return features, scores and what is unusual; see `Team.scored`."""
-    numbers = _usual_numbers(team, X, source=source)
-    features = features_of(team, X, source=source, first_row=first_row) if numbers is None else numbers.matrix()
+    features = features_of(team, X, source=source, first_row=first_row)
     scores, marks = [], []
     for block in _feature_blocks(team, features):
-        unusual = outside(team, block) if numbers is None else None
+        unusual = outside(team, block)
         scores.append(score_block(team, block, unusual))
         marks += [] if unusual is None else [unusual]
     return features, Scores.concatenated(scores), names_of(team, np.concatenate(marks)) if marks else None
@@ -102,19 +100,9 @@ def blocks_of(team: "Team", X: Any) -> tuple[Iterator[tuple[Any, BoolArray | Non
 
     n is None where all items are one block.
     """
-    numbers = _usual_numbers(team, X, source="X")
-    if numbers is not None:
-        return ((block, None) for block in numbers.blocks(AT_ONCE)), len(numbers)
     features = team.features(X)
     n_items = None if _at_once(team, features) else len(features)
     return ((block, outside(team, block)) for block in _feature_blocks(team, features)), n_items
-
-
-def _usual_numbers(team: "Team", X: Any, *, source: str) -> UsualNumbers | None:
-    """Return the columns of a table if all are numbers that the recipe does not change; else None."""
-    if not isinstance(team.recipe, FeatureRecipe) or isinstance(team.scorer, ArrayScorer | FunctionScorer):
-        return None
-    return team.recipe.usual_numbers(_frame(team, X, source=source), source=source)
 
 
 def _feature_blocks(team: "Team", features: Any) -> Iterator[Any]:
