@@ -34,6 +34,7 @@ class Belief:
     --------
     One answer beside a model that knows nothing gives its expert's p, whatever the law:
 
+    >>> from defero.core.law import uniform_errors
     >>> law = Law(uniform_errors(2), difficulty=2.0)
     >>> said = Belief(law, np.full((1, 2), 0.5), np.full((1, 2, 1), 0.9), np.array([[1, -1]]))
     >>> said.posterior.round(6).tolist()
