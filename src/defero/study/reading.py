@@ -273,10 +273,16 @@ def _with_silent(cases: Cases, team: Team, silent: tuple[str, ...]) -> Cases:
     if not silent:
         return cases
     table, names = cases.table, team.expert_names
-    codes = np.full((len(table), len(names)), MISSING)
-    codes[:, [names.index(name) for name in table.expert_names]] = table.answer_idx
-    answers = Answers.from_cells(codes, classes=table.classes, expert_names=names)
-    whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, expert_names=names)
+    place = [names.index(name) for name in table.expert_names]
+    if table.scores is not None:
+        scores = np.full((len(table), len(names)), np.nan)
+        scores[:, place] = table.scores
+        whole = ExpertTable.of_scores(scores, features=table.features, expert_names=names)
+    else:
+        codes = np.full((len(table), len(names)), MISSING)
+        codes[:, place] = table.answer_idx
+        answers = Answers.from_cells(codes, classes=table.classes, expert_names=names)
+        whole = replace(table, answers=answers, expert_names=names)
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."
     return replace(cases, table=whole, remarks=(*cases.remarks, remark))
