@@ -111,17 +111,16 @@ def missing_answers_note(counts: Counter[str], *, source: str) -> tuple[str, ...
 
 def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     """Read a table with the columns from and to; a blank cell in to means none."""
-    head = read_frame(path, as_text=[FROM, TO])
+    head, file = read_frame(path, as_text=[FROM, TO]), Argument("rename", str(path))
     if not {FROM, TO} <= {*head.columns}:
-        columns = join_names(head.columns, most=30)
-        raise InputError(f"{Argument('rename', str(path))}: needs the columns {FROM} and {TO}, got {columns}.")
+        raise InputError(f"{file}: needs the columns {FROM} and {TO}, got {join_names(head.columns, most=30)}.")
     mapping: dict[str, str] = {}
     for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
         if is_blank(written):
-            raise InputError(f"{Argument('rename', str(path))}: a cell of the column {FROM} is blank; fill it in.")
+            raise InputError(f"{file}: a cell of the column {FROM} is blank; fill it in.")
         text, spelling = "" if is_blank(meant) else as_meant(as_written(meant)), as_meant(as_written(written))
         if mapping.setdefault(spelling, text) != text:
-            raise InputError(f"{Argument('rename', str(path))}: {spelling!r} is renamed in two ways; choose one.")
+            raise InputError(f"{file}: {spelling!r} is renamed in two ways; choose one.")
     return mapping
 
 
