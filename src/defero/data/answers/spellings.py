@@ -4,8 +4,7 @@ At the end: classes and experts that are written in two ways, such as "Heart fai
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -17,7 +16,7 @@ import pandas as pd
 from defero.core.errors import Argument, InputError, Message
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names, list_in_words, share_words
-from defero.data.answers.class_codes import BadAnswersError, by_cell
+from defero.data.answers.class_codes import by_cell
 from defero.data.table_spec import Rename
 from defero.data.tables.cells import as_meant, as_written, is_blank, is_missing_spelling, text_of
 from defero.data.tables.formats import write_decisions
@@ -78,15 +77,6 @@ class Spellings:
             if name is not None and name in frame.columns:
                 result[name] = self.apply(frame[name])
         return result
-
-    @contextmanager
-    def in_errors(self) -> Iterator[None]:
-        """Let an error about bad answers remember what was renamed."""
-        try:
-            yield
-        except BadAnswersError as error:
-            error.renamed = self.meant
-            raise
 
     def _meant(self, cell: Any) -> Any:
         if is_blank(cell):
