@@ -1,16 +1,18 @@
 """Scoring: from features to what a team believes of each item."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, float_matrix
 from defero.core.errors import InputError
 from defero.core.labels import Labels
+from defero.core.order import HashArray, row_hashes
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
 from defero.data.recipes.columns import NumberedColumns
+from defero.data.recipes.inputs import as_table, texts_in
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.learn.calibrator import Calibrator
@@ -32,7 +34,10 @@ def features_of(team: "Team", X: Any, *, source: str, first_row: int) -> Any:
         return team.recipe.apply(_frame(team, X, source=source), source=source, first_row=first_row)
     if team.item_shape is not None:
         return items_of_shape(X, team.item_shape, source=source)
-    matrix: FloatArray = float_matrix(source, X)
+    if np.ndim(X) == 1 and team.usual is None and len(X) == team.n_features:  # one item
+        X = np.asarray(X)[None]
+    single = isinstance(X, np.ndarray) and X.dtype == np.float32 and X.ndim == 2 and team.usual is None
+    matrix: FloatArray = X if single and np.isfinite(X.sum()) else float_matrix(source, X)
     _check_width(matrix.shape[1], team.n_features, source=source)
     return matrix if team.usual is None else team.usual.clip(matrix)
 
@@ -41,6 +46,8 @@ def _frame(team: "Team", X: Any, *, source: str) -> Any:
     """Return the table that a recipe takes: X, or an array with numbered columns if fit had one."""
     if hasattr(X, "columns"):
         return X
+    if isinstance(team.recipe, FeatureRecipe) and (isinstance(X, Mapping) or texts_in(X) is not None):
+        return as_table(X, team.recipe)
     if not isinstance(team.recipe, FeatureRecipe) or team.facts.columns is not None:
         names = join_names(team.recipe.inputs) if team.recipe is not None else "none"
         raise InputError(
@@ -105,6 +112,24 @@ def blocks_of(team: "Team", X: Any) -> tuple[Iterator[tuple[Any, BoolArray | Non
     return ((block, outside(team, block)) for block in _feature_blocks(team, features)), n_items
 
 
+def cases_of(team: "Team", X: Any, features: Any, *, start: int = 0) -> Callable[[IntArray], HashArray]:
+    """Return what tells cases apart: from the numbers of some rows of `features` to a hash of each.
+
+    That is the case's key where the table X has the column that was the key in `fit`, else its features; a fixed list
+    of items has no more than their places.
+    """
+    key = team.facts.spec.key
+    if key is not None and hasattr(X, "columns") and key in X.columns:
+        return lambda rows: row_hashes(np.asarray(X[key])[rows + start, None])
+    if isinstance(features, PictureFiles):
+        return lambda rows: row_hashes(features.take(rows).identities())
+    if hasattr(features, "iloc"):
+        return lambda rows: row_hashes(features.iloc[rows])
+    if isinstance(features, np.ndarray) and features.dtype.kind in "biuf":
+        return lambda rows: row_hashes(features[rows])
+    return lambda rows: (rows + start).astype(np.uint64)
+
+
 def _feature_blocks(team: "Team", features: Any) -> Iterator[Any]:
     """Yield features of some thousand items at a time, so that what is computed of them stays in the cache."""
     if _at_once(team, features):
@@ -139,7 +164,7 @@ def _known(team: "Team") -> BoolArray:
     """Return whose skill is known, (J,): they answered, or have a head, which knows the average expert."""
     answered = team.answer_counts > 0
     scorer = team.scorer
-    return answered | (scorer.order >= scorer.n_own) if isinstance(scorer, SkillScorer) else answered
+    return answered | (scorer.order >= scorer.n_own if isinstance(scorer, SkillScorer) else team.scored_only)
 
 
 def sd_of_features(team: "Team", features: Any) -> FloatArray:
