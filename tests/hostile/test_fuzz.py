@@ -38,10 +38,10 @@ def run_cases(folder, count, *, workers=1):
         return [line for part in parts for line in part]
 
 
-def run_part(models, lines, start, count):
+def run_part(models, lines, start, count, *, worker="fuzz_worker.py"):
     """Return a line for each case; a process that the system ended is started again after the case it was at."""
     while start < count:
-        command = [sys.executable, HERE / "fuzz_worker.py", models, lines, SEED, start, count]
+        command = [sys.executable, HERE / worker, models, lines, SEED, start, count]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         if done.returncode == 0:
             break
