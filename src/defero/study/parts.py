@@ -314,7 +314,8 @@ def _check_table(cases: Cases, *, where: str) -> None:
             "the test. Dozens make a start, hundreds a team."
         )
     if cases.pictures is None:
-        FeatureRecipe.check(table.features, text=cases.spec.text, source=cases.source, first_row=cases.first_row)
+        place: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
+        FeatureRecipe.learn(table.features, text=cases.spec.text, reads_texts=False, **place)
     if table.n_classes < 2:
         raise TableError(f"{where}: the label is {table.classes[0]!s} in every row, so there is nothing to learn.")
     if table.classes.dtype.kind == "f" and (table.classes % 1 != 0).any():
