@@ -193,5 +193,5 @@ def test_a_team_of_scores_is_not_served(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     ExpertPool().fit(X, (rng.random((200, 2)) < 0.7).astype(float)).save(tmp_path / "scores")
-    with pytest.raises(InputError, match="is a team of scores, without classes; serve takes a team with classes"):
+    with pytest.raises(InputError, match="its experts have only scores; serve takes the model of a team with classes"):
         load_team(tmp_path / "scores")
