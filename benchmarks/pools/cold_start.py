@@ -15,7 +15,6 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
     train, test = data.split(seed)
     table, scores, rng = data.table, data.scores, np.random.default_rng(seed)
     names = list(data.expert_names)
-    # Ridge: with it the whole study takes minutes; the mix of members does not depend on the learner.
     full = ExpertPool(text="question").fit(table.iloc[train], scores[train], expert_names=names)
     everybody = full.scores(table.iloc[test]), full.route(table.iloc[test]).score
     lines = []

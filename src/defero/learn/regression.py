@@ -16,7 +16,7 @@ USUAL = 0.01
 """Variance of the targets that the columns of a block are expected to explain together, before any is seen."""
 BELIEF = 0.5
 """As many experts' worth does that expectation count."""
-_MOST_MASKS = 24
+_MOST_MASKS = 12
 _MAX_ROUNDS, _SMALL_CHANGE = 60, 0.01
 
 
