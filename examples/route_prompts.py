@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero import ExpertPool, Team
+from defero import ExpertPool, Team, Terms
 
 EXPLORED_SHARE = 0.05
 """Share of prompts that go to a random member, so that the scores of no member grow old."""
@@ -132,7 +132,8 @@ class PromptRouter:
         able = [name for name, can in available.items() if can]
         if able and self.rng.random() < EXPLORED_SHARE:
             return str(self.rng.choice(able))
-        return str(self.team.route(prompt, trade_off=self.worth, available=available).name[0])
+        decision = self.team.decide(prompt, terms=Terms(error_cost=self.worth, available=available))
+        return "" if decision.expert[0] < 0 else str(decision.name[0])
 
     def answer(self, prompt: str, expected: str) -> Call:
         """Route a prompt and call the chosen member; where it fails, the next best. Else return the recorded call."""

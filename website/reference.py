@@ -27,8 +27,6 @@ FIRST = (
     "Scores",
     "Recipe",
     "ExpertPool",
-    "PoolRouter",
-    "PoolDecision",
 )
 """What a reader looks for first; other names follow in the order of the alphabet."""
 ALIKE = {"BestExpert", "ConfidenceThreshold", "ModelOnly", "RandomExpert"}

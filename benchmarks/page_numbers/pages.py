@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.page_numbers import field, large_files, law, losses, money, people, speed
+from benchmarks.page_numbers import calibration, field, large_files, law, losses, money, people, speed
 from benchmarks.page_numbers.blocks import Block, fill
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: dict[Path, Mapping[str, Block]] = {
+    DOCS / "explanation" / "calibration.md": calibration.BLOCKS,
     DOCS / "explanation" / "losses.md": losses.BLOCKS,
     DOCS / "howto" / "large_data.md": large_files.BLOCKS,
     DOCS / "studies" / "law.md": law.BLOCKS,

@@ -8,8 +8,8 @@ from benchmarks.pools.play_cascade import run_cascade
 from benchmarks.pools.sets import PoolSet
 from defero import ExpertPool
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.pools.cascade import Marking
-from defero.pools.curve import PoolCurve, pool_curve
+from defero.decide.cascade import Marking
+from defero.decide.curve import Curve, curve_of
 
 JUDGES = {"sensitivity .9, specificity .8": (0.9, 0.8), "perfect": (1.0, 1.0)}
 JUDGE_PRICES = {"free": 0.0, "as the cheapest member": 1.0}
@@ -23,7 +23,7 @@ class Rows(NamedTuple):
     price: FloatArray
     real: FloatArray
     marks: FloatArray
-    single: PoolCurve
+    single: Curve
 
 
 def run_cascades(data: PoolSet, seed: int) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def _rows(
     assert data.prices is not None
     expected, price, real = pool.scores(data.table.iloc[rows]), data.prices[rows], scores[rows]
     hit = rng.random(real.shape) < np.where(real == 1, *rates)
-    single = pool_curve(expected, price, scores=real, expert_names=data.expert_names, most_points=None)
+    single = curve_of(expected, price, scores=real, expert_names=data.expert_names, most_points=None)
     return Rows(expected, price, real, np.where(hit, real, 1 - real), single)
 
 

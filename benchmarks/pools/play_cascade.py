@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.pools.cascade import Marking, cascade_step, moved
-from defero.pools.frontier import NOBODY
+from defero.core.results import MODEL as NOBODY
+from defero.decide.cascade import Marking, cascade_step, moved
 
 
 class Cascaded(NamedTuple):
@@ -48,7 +48,7 @@ def run_cascade(
             allowed[live],
             marking=marking,
             covariance=covariance,
-            trade_off=trade_off,
+            error_cost=trade_off,
         )
         answer[live] = step.answer
         go = step.ask != NOBODY

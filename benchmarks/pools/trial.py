@@ -8,8 +8,8 @@ import numpy as np
 from benchmarks.pools.sets import PoolSet
 from benchmarks.pools.systems import Outcome, PoolSystem
 from defero.core.checks.arrays import FloatArray
-from defero.pools.curve import member_means, pool_curve
-from defero.pools.frontier import upper_hull
+from defero.decide.curve import curve_of, member_means
+from defero.decide.frontier import upper_hull
 
 Line = dict[str, Any]
 N_BINS = 10
@@ -72,7 +72,7 @@ def price_figures(expected: FloatArray, data: PoolSet, train: Any, test: Any) ->
     assert data.prices is not None
     cost, quality = member_means(data.prices[train], data.scores[train])
     hull, best, cheap = upper_hull(cost, quality), int(quality.argmax()), int(cost.argmin())
-    curve = pool_curve(expected, data.prices[test], scores=data.scores[test], expert_names=data.expert_names, hull=hull)
+    curve = curve_of(expected, data.prices[test], scores=data.scores[test], expert_names=data.expert_names, hull=hull)
     middle = float((curve.member_cost[best] + curve.member_cost[cheap]) / 2)
     rows, who = np.arange(len(test)), expected.argmax(axis=1)
     return {

@@ -28,8 +28,6 @@ from defero.estimators.deferral import DeferralClassifier as DeferralClassifier
 from defero.estimators.pool.expert_pool import ExpertPool as ExpertPool
 from defero.estimators.recipe import Recipe as Recipe
 from defero.estimators.two_stage import TwoStageDeferral as TwoStageDeferral
-from defero.pools.decision import PoolDecision as PoolDecision
-from defero.pools.router import PoolRouter as PoolRouter
 from defero.study import Cases as Cases
 from defero.study import Evaluation as Evaluation
 from defero.study import Study as Study

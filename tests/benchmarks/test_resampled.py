@@ -109,7 +109,7 @@ def test_the_value_for_json():
     ("values", "options", "message"),
     [
         ([0.1], {}, "values must hold at least 2 splits, got 1; one split has no spread"),
-        ([0.1, math.nan], {}, "values must be a number for each item, got NaN for item 1"),
+        ([0.1, math.nan], {}, "values must be a number for each item, got nan for item 1"),
         ([0.1, 0.2], {"n_train": 0}, "n_train must be a number of cases above 0, got 0"),
         ([0.1, 0.2], {"n_test": math.inf}, "n_test must be a number of cases above 0, got inf"),
         ([0.1, 0.2], {"alternative": "both"}, "alternative must be one of two-sided, greater, less, got 'both'"),

@@ -20,7 +20,7 @@ from logs import read_long
 from defero import read_cases
 from defero.core.errors import InputError
 from defero.core.table import ExpertTable
-from defero.data.answers.labels import majority_labels
+from defero.data.answers.log import majority_labels
 from defero.data.exports.label_studio import LABEL_STUDIO
 from defero.data.exports.prodigy import PRODIGY
 from defero.data.tables.read import read_chunks, read_frame

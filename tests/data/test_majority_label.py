@@ -13,8 +13,7 @@ from logs import read_long
 
 from defero.core.errors import TableError
 from defero.data.answers.class_codes import parse_labels
-from defero.data.answers.labels import known_labels, majority_labels
-from defero.data.answers.log import log_from_columns
+from defero.data.answers.log import known_labels, log_from_columns, majority_labels
 from defero.data.answers.read_log import join_answers
 from defero.data.tables.cells import is_blank
 from defero.data.tables.read import read_frame

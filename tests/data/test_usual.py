@@ -159,7 +159,6 @@ def unusual_shares(table, *, n):
 def test_a_number_too_large_is_bad_though_the_training_range_reaches_beyond_it():
     recipe = FeatureRecipe.learn(pd.DataFrame({"size": [-1e100, 0.0, 1e100]}))
     new = pd.DataFrame({"size": [1.0, 2e100]})
-    assert recipe.usual_numbers(new) is None
     assert [cell.row for cell in recipe.bad_cells(new)] == [1]
     with pytest.raises(TableError, match=r"row 1, column size: '2e\+100' is not a finite number of at most 1e\+100"):
         recipe.apply(new)

@@ -12,8 +12,9 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
     names = {}
     exec(compile(first, str(PAGE), "exec"), names)
     printed = capsys.readouterr().out
-    assert printed.count("PoolDecision") == 3
-    assert "PoolCurve" in printed
+    assert printed.count("Decision: 600 items") == 2
+    assert printed.count("Assignment: 600 items") == 1
+    assert "Curve: " in printed
     assert printed.rstrip().endswith("['large']") or "newcomer" in printed
     exec(compile(cascade, str(PAGE), "exec"), names)
     told = capsys.readouterr().out

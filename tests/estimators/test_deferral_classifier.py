@@ -158,7 +158,10 @@ INFINITE[7, 2] = np.inf
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: DeferralClassifier("linear", loss="ova").fit(INFINITE, Y), "X contains inf at row 7, column 2"),
+        (
+            lambda: DeferralClassifier("linear", loss="ova").fit(INFINITE, Y),
+            "X must be finite, got inf at row 7, column 2",
+        ),
         (
             lambda: DeferralClassifier("linear", loss="ova").fit(X, Y, experts=M + 1),
             "experts: row .*, column .: answer 4 is not one of 0, 1, 2, 3",
@@ -195,7 +198,7 @@ INFINITE[7, 2] = np.inf
         ),
         (
             lambda: DeferralClassifier("linear", loss="ova", recipe=Recipe(precision="half")).fit(X, Y),
-            "precision must be one of float32, float64, bf16-mixed, got 'half'",
+            "precision must be one of None, float32, float64, bf16-mixed, got 'half'",
         ),
         (
             lambda: DeferralClassifier("linear", loss="ova", recipe=Recipe(validation_fraction=1.0)).fit(X, Y),

@@ -197,9 +197,9 @@ def test_weights_reach_the_models_of_two_stages(model):
         ),
         (
             table(answer_weights="truth"),
-            r"answer_weights must be None or one of label, label\+features, got 'truth'",
+            r"answer_weights must be one of None, label, label\+features, got 'truth'",
         ),
-        (TwoStageDeferral(answer_weights="truth"), "answer_weights must be None or one of label"),
+        (TwoStageDeferral(answer_weights="truth"), "answer_weights must be one of None, label"),
     ],
 )
 def test_errors_name_argument_and_value(team, message):
@@ -208,15 +208,15 @@ def test_errors_name_argument_and_value(team, message):
 
 
 def test_a_wrong_option_raises_without_experts_too():
-    with pytest.raises(InputError, match=r"answer_weights must be None or one of label, label\+features"):
+    with pytest.raises(InputError, match=r"answer_weights must be one of None, label, label\+features"):
         TwoStageDeferral(answer_weights="truth").fit(X, Y)
 
 
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (np.arange(3), "groups must have one entry per item: 150 items, got 3"),
-        ([None] + ["a"] * 149, "groups must name a group in every row, got none in row 0"),
+        (np.arange(3), "groups must have 150 items like the other arguments, got 3"),
+        ([None] + ["a"] * 149, "groups must have a value for each item, got none for item 0"),
     ],
 )
 def test_groups_must_fit(groups, message):

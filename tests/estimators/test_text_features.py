@@ -191,10 +191,10 @@ def test_fit_takes_groups():
             ModelOnly(text="note"), frame, label_idx, params={"groups": named}, cv=GroupKFold(3), error_score="raise"
         )
     assert np.isfinite(found["test_score"]).all()
-    with pytest.raises(InputError, match=r"^groups must have one entry per item: 320 items, got 5\."):
+    with pytest.raises(InputError, match=r"^groups must have 320 items like the other arguments, got 5\."):
         ModelOnly(text="note").fit(frame, label_idx, groups=named[:5])
     named[7] = None
-    with pytest.raises(InputError, match=r"^groups must name a group in every row, got none in row 7; give it"):
+    with pytest.raises(InputError, match=r"^groups must have a value for each item, got none for item 7; fill it"):
         ModelOnly(text="note").fit(frame, label_idx, groups=named)
 
 

@@ -81,8 +81,8 @@ def test_labels_unknown_to_a_fitted_classifier_are_named():
         (TwoStageDeferral(LinearSVC()), None, "classifier must have predict_proba, LinearSVC has none"),
         (TwoStageDeferral(None, [None]), None, "expert_model must be one model or 4, one per expert, got 1"),
         (TwoStageDeferral(KNeighborsClassifier()), np.ones(len(Y)), "sample_weight: KNeighborsClassifier"),
-        (RandomExpert(share=2.0), None, r"share must lie in \[0, 1\], got 2.0"),
-        (ConfidenceThreshold(threshold=-1.0), None, r"threshold must lie in \[0, 1\], got -1.0"),
+        (RandomExpert(share=2.0), None, r"share must be a probability in \[0, 1\], got 2.0"),
+        (ConfidenceThreshold(threshold=-1.0), None, r"threshold must be a probability in \[0, 1\], got -1.0"),
     ],
 )
 def test_bad_parts_are_named(estimator, weight, words):

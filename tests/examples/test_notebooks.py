@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 SHOWN = {
     "tabular": ("Cases", "Team", "Evaluation", "Routing", "NextSteps"),
     "crowd_text": ("Cases", "Evaluation", "NextSteps"),
-    "language_models": ("ExpertPool", "PoolDecision", "PoolCurve"),
+    "language_models": ("ExpertPool", "Decision", "Curve"),
 }
 """Classes of defero of which a cell shows the HTML view."""
 

@@ -2,13 +2,33 @@
 
 import numpy as np
 
+from defero.core import Answers
 from defero.core.scores import sigmoid
-from defero.judge import check_answering
+from defero.judge import answer_weights, check_answering
+
+
+def who_said(item, expert, n_items, *, n_classes, n_experts, classes=None):
+    """Return who answered what; what was said plays no part."""
+    names = np.arange(n_classes) if classes is None else np.array(classes)
+    said = np.zeros(len(item), dtype=np.int8)
+    return Answers.from_triplets(item, expert, said, n_items=n_items, n_experts=n_experts, classes=names)
+
+
+def check(item, expert, label, features=None, *, rng=None, **sizes):
+    return check_answering(who_said(item, expert, len(label), **sizes), label, features, rng=rng)
+
+
+def weights(item, expert, label, features=None, *, by="label", most=10.0, **sizes):
+    """Return the weights in the order of the answers here."""
+    found = answer_weights(who_said(item, expert, len(label), **sizes), label, features, by=by, most=most)
+    back = np.empty_like(found)
+    back[np.lexsort((expert, item))] = found
+    return back
 
 
 def checked(study, **options):
     item, expert, label, features, n_classes, n_experts = study
-    return check_answering(item, expert, label, features, n_classes=n_classes, n_experts=n_experts, **options)
+    return check(item, expert, label, features, n_classes=n_classes, n_experts=n_experts, **options)
 
 
 def few_of_many(rng, n_items, n_experts, each=5):

@@ -13,16 +13,18 @@ from answering_studies import (
     by_features,
     by_one_of_many,
     by_taste,
+    check,
     checked,
     few_of_many,
     one_expert,
+    who_said,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defero.core.errors import InputError
 from defero.judge import AnsweringCheck, answering, check_answering
-from defero.judge.answering import directions, who_answered
+from defero.judge.answering import WhoAnswered, directions
 
 NOBODY = np.empty(0, dtype=int)
 
@@ -74,13 +76,13 @@ def test_answering_by_the_features_is_told_and_is_no_alarm(study):
 
 def test_answering_by_the_features_alarms_where_they_are_not_known():
     item, expert, label, _, n_classes, n_experts = by_features(0)
-    assert check_answering(item, expert, label, n_classes=n_classes, n_experts=n_experts).depends_on_label
+    assert check(item, expert, label, n_classes=n_classes, n_experts=n_experts).depends_on_label
 
 
 def test_answering_by_features_and_label_is_an_alarm():
     item, expert, label, x, n_classes, n_experts = by_features(0)
     kept = np.random.default_rng(0).random(len(item)) < np.where(label[item] == 1, 0.9, 0.5)
-    found = check_answering(item[kept], expert[kept], label, x, n_classes=n_classes, n_experts=n_experts)
+    found = check(item[kept], expert[kept], label, x, n_classes=n_classes, n_experts=n_experts)
     assert (found.depends_on_label, found.depends_on_features) == (True, True)
     told = found.sentence()
     assert "depends on its label, beyond what the features predict (p = " in told
@@ -111,7 +113,7 @@ def test_a_shift_too_small_to_matter_is_no_alarm():
     rng = np.random.default_rng(0)
     label = np.repeat([0, 1], 30_000)
     item = np.flatnonzero(rng.random(60_000) < np.where(label == 1, 0.515, 0.50))
-    found = check_answering(item, np.zeros(len(item), int), label, n_classes=2, n_experts=1)
+    found = check(item, np.zeros(len(item), int), label, n_classes=2, n_experts=1)
     assert found.shift < 0.01
     assert not found.depends_on_label
 
@@ -129,7 +131,7 @@ def test_a_shift_too_small_to_matter_is_no_alarm():
 )
 def test_edges_are_silent(case):
     item, expert, label, n_classes, n_experts = case
-    found = check_answering(item, expert, label, n_classes=n_classes, n_experts=n_experts)
+    found = check(item, expert, label, n_classes=n_classes, n_experts=n_experts)
     assert not anything(found)
     assert found.sentence() == "No sign that answering depends on the label."
     assert found.rates.shape == (n_experts, n_classes)
@@ -138,7 +140,7 @@ def test_edges_are_silent(case):
 def test_who_answered_everything_tells_nothing():
     label = np.array([0, 1] * 50)
     everything = np.arange(100)
-    found = check_answering(everything, np.zeros(100, int), label, np.eye(100)[:, :3], n_classes=2, n_experts=1)
+    found = check(everything, np.zeros(100, int), label, np.eye(100)[:, :3], n_classes=2, n_experts=1)
     assert np.isnan([found.p_label, found.p_features]).all()
     assert not anything(found)
 
@@ -147,7 +149,7 @@ def test_who_answered_everything_tells_nothing():
 def test_more_features_than_items(shape):
     rng = np.random.default_rng(0)
     item, expert = np.nonzero(rng.random((100, 3)) < 0.3)
-    found = check_answering(item, expert, rng.integers(2, size=100), rng.normal(size=shape), n_classes=2, n_experts=3)
+    found = check(item, expert, rng.integers(2, size=100), rng.normal(size=shape), n_classes=2, n_experts=3)
     assert not anything(found)
 
 
@@ -157,9 +159,9 @@ def test_experts_and_answers_may_come_in_any_order(seed):
     rng = np.random.default_rng(seed)
     label, x = rng.integers(3, size=40), rng.normal(size=(40, 2))
     item, expert = np.nonzero(rng.random((40, 4)) < 0.4)
-    found = check_answering(item, expert, label, x, n_classes=3, n_experts=4)
+    found = check(item, expert, label, x, n_classes=3, n_experts=4)
     order, other = rng.permutation(len(item)), rng.permutation(4)
-    again = check_answering(item[order], other[expert[order]], label, x, n_classes=3, n_experts=4)
+    again = check(item[order], other[expert[order]], label, x, n_classes=3, n_experts=4)
     np.testing.assert_allclose(again.rates[other], found.rates)
     assert (again.p_label, again.p_features) == pytest.approx((found.p_label, found.p_features), abs=0.01)
     assert again.shift == pytest.approx(found.shift)
@@ -170,13 +172,14 @@ def test_the_p_value_equals_that_of_all_permutations(monkeypatch):
     monkeypatch.setattr(answering, "N_SHUFFLES", 3_999)
     values = np.array([[-1.0], [0.3], [0.1], [2.0], [-0.4], [-0.9], [0.7]])
     values -= values.mean(axis=0)
-    who = who_answered([1, 3, 6], [0, 0, 0], np.zeros(7, int), n_classes=1, n_experts=1)
+    who = WhoAnswered.of(who_said([1, 3, 6], [0, 0, 0], 7, n_classes=1, n_experts=1), np.zeros(7, int))
     ratios = [
         chosen.sum() ** 2 / (chosen**2).sum()
         for chosen in (values[list(order)[:3], 0] for order in permutations(range(7)))
     ]
     seen = values[[1, 3, 6], 0].sum() ** 2 / (values[[1, 3, 6], 0] ** 2).sum()
-    centred = who.per_item - who.per_item.mean()
+    per_item = who.answers.per_item()
+    centred = per_item - per_item.mean()
     pooled = [
         (centred @ values[list(order), 0]) ** 2 / (centred**2 @ values[list(order), 0] ** 2)
         for order in permutations(range(7))
@@ -191,10 +194,9 @@ def test_sums_equal_a_loop():
     rng = np.random.default_rng(0)
     observed = rng.random((30, 5)) < 0.4
     label, values = rng.integers(3, size=30), rng.normal(size=(30, 2))
-    who = who_answered(*np.nonzero(observed), label, n_classes=3, n_experts=5)
+    who = WhoAnswered.of(who_said(*np.nonzero(observed), 30, n_classes=3, n_experts=5), label)
     np.testing.assert_allclose(who.sums(values), observed.T @ values, atol=1e-12)
     assert who.by_class.tolist() == [[int((observed[:, j] & (label == k)).sum()) for k in range(3)] for j in range(5)]
-    assert who.per_item.tolist() == observed.sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize("d", [1, 3, 40, 700])
@@ -213,50 +215,38 @@ def test_ten_thousand_items_and_800_experts_take_seconds_and_little_memory():
     expert[label[item] == 3] %= 400
     item, expert = np.unique(np.column_stack([item, expert]), axis=0).T
     start = time.process_time()
-    assert check_answering(item, expert, label, x, n_classes=4, n_experts=800).depends_on_label
+    assert check(item, expert, label, x, n_classes=4, n_experts=800).depends_on_label
     assert time.process_time() - start < 15
     tracemalloc.start()
-    check_answering(item, expert, label, n_classes=4, n_experts=800)
+    check(item, expert, label, n_classes=4, n_experts=800)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10_000 * 800 * 8  # less than one (n, J) array of floats
 
 
-GOOD = {
-    "item_idx": [0, 1],
-    "expert_idx": [0, 1],
-    "label_idx": [0, 1, 1],
-    "features": None,
-    "n_classes": 2,
-    "n_experts": 2,
-}
-
-
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("labels", "features", "message"),
     [
-        ({"item_idx": [0, 3]}, r"item_idx must lie in 0..2, got 3 for item 1"),
-        ({"expert_idx": [-1, 0]}, r"expert_idx must lie in 0..1, got -1 for item 0"),
-        ({"label_idx": [0, 2, 1]}, r"label_idx must lie in 0..1, got 2 for item 1"),
-        ({"label_idx": NOBODY}, "label_idx must hold at least one item"),
-        ({"item_idx": [0.0, 1.0]}, "item_idx must be whole numbers, got dtype float64"),
-        ({"expert_idx": [0]}, "expert_idx must have 2 items like the other arguments, got 1"),
-        ({"item_idx": [1, 1], "expert_idx": [0, 0]}, "got item 1 of expert 0 twice; keep one"),
-        ({"features": [[1.0]]}, "features must have 3 rows, one per item, got 1"),
-        ({"features": [[1.0], [np.nan], [0.0]]}, "features must be finite"),
-        ({"n_experts": -1}, "n_experts must be a whole number of at least 0, got -1"),
-        ({"n_classes": 1.5}, "n_classes must be a whole number of at least 0, got 1.5"),
-        ({"classes": ["a"]}, "classes must be 2 names, one per class, got 1"),
-        ({"expert_names": ["a"]}, "expert_names must be 2 names"),
+        ([0, 2, 1], None, r"label_idx must lie in 0..1, got 2 for item 1"),
+        ([0, 1], None, "label_idx must have 3 items like the other arguments, got 2"),
+        ([0.0, 1.0, 1.0], None, "label_idx must be whole numbers, got dtype float64"),
+        ([0, 1, 1], [[1.0]], "features must have 3 rows, one per item, got 1"),
+        ([0, 1, 1], [[1.0], [np.nan], [0.0]], "features must be finite"),
     ],
 )
-def test_wrong_input_is_named(wrong, message):
+def test_wrong_input_is_named(labels, features, message):
+    answers = who_said([0, 1], [0, 1], 3, n_classes=2, n_experts=2)
     with pytest.raises(InputError, match=message):
-        check_answering(**{**GOOD, **wrong})
+        check_answering(answers, labels, features)
+
+
+def test_without_items_there_is_nothing_to_check():
+    with pytest.raises(InputError, match="label_idx must hold at least one item"):
+        check_answering(who_said(NOBODY, NOBODY, 0, n_classes=2, n_experts=2), NOBODY)
 
 
 def test_nothing_can_be_changed_afterwards():
-    found = check_answering(**GOOD)
+    found = check([0, 1], [0, 1], [0, 1, 1], n_classes=2, n_experts=2)
     assert isinstance(found, AnsweringCheck)
     with pytest.raises(ValueError, match="read-only"):
         found.rates[0, 0] = 1
@@ -268,8 +258,5 @@ def test_crowds_that_were_dealt_their_work_give_no_alarm(name):
     from defero.datasets import load_dataset
 
     table = load_dataset(name)
-    item, expert = np.nonzero(table.observed)
-    found = check_answering(
-        item, expert, table.label_idx, n_classes=len(table.classes), n_experts=table.observed.shape[1]
-    )
+    found = check_answering(table.coded, table.label_idx)
     assert not found.depends_on_label

@@ -58,10 +58,10 @@ def test_an_expert_without_a_value_does_not_spoil_the_mean():
             lambda: check_forecasts([[0.5, 0.5]], [[1, 0]], [1, 0]),
             r"observed must have shape \(1, 2\) of the other arguments, got \(2,\)",
         ),
-        (lambda: check_forecasts([[0.5, 2]], [[1, 0]]), "got 2 for item 0, expert 1; pass probabilities, not logits"),
+        (lambda: check_forecasts([[0.5, 2]], [[1, 0]]), "got 2 at row 0, column 1; pass probabilities, not logits"),
         (lambda: check_forecasts([0.5, -1], [1, 0], name="expert_proba"), "expert_proba must lie .* got -1 for item 1"),
         (lambda: check_forecasts([0.5], [1], [2]), "observed must be True or False .* got 2 for item 0"),
-        (lambda: check_forecasts([[0.5, 0.5]], [[1, 3]]), "correct must be True or False .* for item 0, expert 1"),
+        (lambda: check_forecasts([[0.5, 0.5]], [[1, 3]]), "correct must be True or False .* at row 0, column 1"),
         (lambda: check_forecasts([0.5], [1]).average(brier, "mean"), "average must be one of experts, pooled, None"),
     ],
 )

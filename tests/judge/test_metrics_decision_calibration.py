@@ -94,7 +94,7 @@ def test_the_exact_interval_and_the_edges():
             lambda: decision_calibration([-1, 1], [[0.5]] * 2, [[1]] * 2),
             "expert must be below 1, the number of columns of expert_proba, got 1 for item 1",
         ),
-        (lambda: decision_calibration([0], [[1.5]], [[1]]), "expert_proba must lie .* got 1.5 for item 0, expert 0"),
+        (lambda: decision_calibration([0], [[1.5]], [[1]]), "expert_proba must lie .* got 1.5 at row 0, column 0"),
         (lambda: decision_calibration([0], [[0.5]], [[1, 0]]), r"correct must have shape \(1, 1\)"),
         (lambda: decision_calibration([0], [[0.5]], [[1]], interval="wald"), "interval must be"),
         (lambda: decision_calibration([0], [[0.5]], [[1]], level=95), "level must lie in"),

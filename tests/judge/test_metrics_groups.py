@@ -81,13 +81,13 @@ def test_nothing_at_all_has_a_shape():
     ("call", "words"),
     [
         (lambda: calibration_by_group([0.5], [1], ["a", "b"]), "groups must have 1 items"),
-        (lambda: calibration_by_group([0.5], [1], [None]), "groups must have a label for each item, got none"),
+        (lambda: calibration_by_group([0.5], [1], [None]), "groups must have a value for each item, got none"),
         (
             lambda: calibration_by_group([0.5, 0.5], [1, 1], np.array(["a", 1], dtype=object)),
             "groups must be all names or all numbers, got both",
         ),
         (lambda: calibration_by_group([0.5], [1], ["a"], level=2), "level must lie in"),
-        (lambda: skill_by_class([[1]], [1], 1), r"label_idx must be whole numbers in 0\.\.0"),
+        (lambda: skill_by_class([[1]], [1], 1), r"label_idx must lie in 0\.\.0, got 1 for item 0"),
         (lambda: skill_by_class([[1]], [0.0], 1), "label_idx must be whole numbers"),
         (lambda: skill_by_class([[1]], [0, 1], 2), "label_idx must have 1 items"),
         (lambda: skill_by_class([[2]], [0], 2), "correct must be True or False"),

@@ -210,7 +210,7 @@ def test_holm_errs_in_few_studies():
             lambda: compare([1], [1], level=95),
             r"level must lie in \(0, 1\), got 95; for a 95% interval pass",
         ),
-        (lambda: holm([0.5, 1.5]), r"p_values must lie in \[0, 1\], got 1.5 at 1"),
+        (lambda: holm([0.5, 1.5]), r"p_values must lie in \[0, 1\], got 1.5 for item 1"),
     ],
 )
 def test_wrong_input_is_told(call, message):

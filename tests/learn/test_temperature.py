@@ -105,7 +105,7 @@ def test_zeros_of_a_tree_stay_finite():
         ([0, 2], None, r"label_idx must lie in 0..1, got 2 for item 1"),
         ([0.0, 1.0], None, "label_idx must be whole numbers, got dtype float64; .*ExpertTable.label_idx"),
         ([0, 1], [1.0], r"weight must have 2 items .*, got 1"),
-        ([0, 1], [1.0, -1.0], "weight must be finite and not negative; pass 0"),
+        ([0, 1], [1.0, -1.0], "weight must be finite and not negative, got -1 for item 1; pass 0"),
     ],
 )
 def test_errors_name_the_argument(labels, weight, words):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import ExpertPool, InputError, Team
-from defero.pools import Judge
+from defero import ExpertPool, InputError, Team, Terms
+from defero.judge import Judge
 from defero.pools.copies import mean_interval
 from defero.pools.record import judge_pool
 from defero.study.pools.pool_study import PoolStudy
@@ -31,7 +31,7 @@ def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     assert np.isnan(record.curve.member_quality[2])
     row = record.members()[2]
     assert (row["items"], row["quality"]) == (0, None)
-    assert 2 not in team.curve(X, scores, available=[True, True, False]).hull
+    assert 2 not in team.curve(X, scores, terms=Terms(absent=["star"])).hull
     with pytest.raises(InputError, match="can be asked"):
         judge_pool(team, X, np.where([True, True, False], np.nan, scores), available=[True, True, False])
 
@@ -79,11 +79,9 @@ def test_marks_of_a_newcomer_are_corrected_by_the_judge_of_fit(tmp_path):
     marks = np.where(scores == 1, rng.random(scores.shape) < 0.9, rng.random(scores.shape) < 0.3).astype(float)
     pool = ExpertPool(judge=Judge(0.9, 0.7)).fit(X, marks[:, :2])
     pool.save(tmp_path / "pool")
-    team = PoolStudy.load(tmp_path / "pool").team.add_member("star", X[:6000], marks[:6000, 2])
-    assert team.train_score[2] == pytest.approx(0.95, abs=0.03)
-    assert team.scores(X)[:, 2].mean() == pytest.approx(0.95, abs=0.04)
-    plain = Team.load(tmp_path / "pool").add_member("star", X[:6000], marks[:6000, 2], judge=Judge(1.0, 1.0))
-    assert plain.train_score[2] == pytest.approx(marks[:6000, 2].mean())
+    team = Team.load(tmp_path / "pool").add_expert("star", X[:6000], marks[:6000, 2])
+    assert team.score_facts.train_score[2] == pytest.approx(0.95, abs=0.03)
+    assert team.scores(X).expert_proba[:, 2].mean() == pytest.approx(0.95, abs=0.04)
 
 
 def test_the_interval_counts_a_group_as_one_draw():

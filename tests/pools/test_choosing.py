@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from defero import ExpertPool, InputError
+from defero import ExpertPool, InputError, Terms
+from defero.decide.curve import member_means
 from defero.pools.choosing import by_product, by_trade_off
-from defero.pools.curve import member_means
 from defero.study.pools.pool_fees import present_members
 
 FEATURES = np.zeros((3, 1))
@@ -36,10 +36,10 @@ def test_a_promise_under_a_trade_off_is_what_is_expected_of_the_one_who_is_chose
     x = rng.normal(size=(240, 4))
     scores = (rng.random((240, 3)) < [0.6, 0.65, 0.7]).astype(float)
     pool = ExpertPool(random_state=0).fit(x, scores, prices=[1.0, 2.0, 50.0])
-    cheap = pool.route(x, trade_off=0.001)
-    expected = pool.scores(x)
+    cheap = pool.decide(x, terms=Terms(error_cost=0.001))
+    expected = pool.predict_expert_proba(x)
     lowest = expected[np.arange(240), cheap.expert] < expected.max(axis=1)
-    np.testing.assert_allclose(cheap.score[lowest], expected[lowest, cheap.expert[lowest]], atol=1e-5)
+    np.testing.assert_allclose(cheap.p_right[lowest], expected[lowest, cheap.expert[lowest]], atol=1e-5)
 
 
 def test_a_blank_price_leaves_the_other_prices_of_a_member_alone():
@@ -54,15 +54,16 @@ def test_a_blank_price_leaves_the_other_prices_of_a_member_alone():
 def test_a_newcomer_without_a_number_for_its_price_has_none():
     x = np.random.default_rng(0).normal(size=(60, 2))
     pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0]).team_
-    newcomer = pool.add_member("new", price=float("nan"))
-    assert not newcomer.prices_learned.known[-1]
+    assert pool.copy().add_expert("new").prices.known.tolist() == [True, True, False]
+    with pytest.raises(InputError, match="price must be a finite number"):
+        pool.add_expert("new", price=float("nan"))
 
 
 def test_a_floor_and_limits_of_members_are_not_dropped_silently():
     x = np.random.default_rng(0).normal(size=(60, 2))
     pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0])
     with pytest.raises(InputError, match="floor"):
-        pool.route(x, floor=0.5, capacity={"expert_0": 10})
+        pool.assign(x, terms=Terms(floor=0.5, capacity={"expert_0": 10}))
 
 
 def test_absent_members_are_members_and_somebody_is_left():

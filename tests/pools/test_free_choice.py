@@ -7,7 +7,9 @@ import pytest
 from defero import ExpertPool
 from defero.judge.intervals import wilson_interval
 from defero.pools.copies import score_interval
+from defero.pools.parts import PoolFacts
 from defero.pools.record import judge_pool
+from defero.pools.router import router_of
 from defero.report.pool_page import pool_page
 from defero.study.pools.pool_study import PoolStudy
 
@@ -90,7 +92,7 @@ def test_items_that_only_a_member_without_a_price_has_scored_are_left_out_and_co
     assert record.to_dict()["kept"] == pytest.approx(scores[30:, 0].mean(), abs=1e-6)
     page = pool_page(record, {"task": new["task"].tolist()}, {})
     assert ">nan" not in page
-    study = PoolStudy(pool.team_)
+    study = PoolStudy(router_of(pool.team_, PoolFacts()))
     words = study.evaluate(new.assign(small=scores[:, 0]), error_cost=10.0, all_rows_new=True).summary()
     assert "nan" not in words
     assert "30 items" in words

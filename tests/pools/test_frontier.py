@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
+from defero.decide.curve import curve_of
+from defero.decide.frontier import along, area_between, choices_at, frontier_steps, upper_hull
 from defero.pools.choosing import by_budget, by_capacity, by_floor, by_trade_off
-from defero.pools.curve import pool_curve
-from defero.pools.frontier import along, area_between, choices_at, frontier_steps, upper_hull
 
 EVERYBODY = np.ones((6, 4), dtype=bool)
 tables = arrays(np.float64, (6, 4), elements=st.integers(0, 20).map(lambda k: k / 20))
@@ -31,7 +31,7 @@ def every_total(values):
 @given(tables, tables, arrays(np.bool_, (6, 4)), st.floats(0.01, 100))
 def test_every_trade_off_is_on_the_frontier(score, price, can, trade_off):
     steps = frontier_steps(score, price, can)
-    n_steps = int(np.searchsorted(steps.trade_off, trade_off, side="right"))
+    n_steps = int(np.searchsorted(steps.error_cost, trade_off, side="right"))
     expert = choices_at(steps, n_steps)
     assert ((expert == -1) == ~can.any(axis=1)).all()
     asked = np.flatnonzero(expert >= 0)
@@ -43,7 +43,7 @@ def test_every_trade_off_is_on_the_frontier(score, price, can, trade_off):
 @given(tables, tables)
 def test_cost_and_quality_rise_along_the_frontier(score, price):
     steps = frontier_steps(score, price, EVERYBODY)
-    assert (np.diff(steps.trade_off) >= 0).all()
+    assert (np.diff(steps.error_cost) >= 0).all()
     assert (np.diff(along(steps, price)) >= -1e-12).all()
     assert (np.diff(along(steps, score)) >= -1e-12).all()
     assert along(steps, score)[-1] == pytest.approx(score.max(axis=1).mean())
@@ -116,32 +116,32 @@ def test_area_of_two_lines():
 
 def test_scores_that_are_missing_are_never_chosen_in_a_curve():
     expected, price = np.array([[0.9, 0.1]]), np.array([[1.0, 0.0]])
-    curve = pool_curve(expected, price, scores=np.array([[np.nan, 0.4]]), expert_names=("a", "b"))
+    curve = curve_of(expected, price, scores=np.array([[np.nan, 0.4]]), expert_names=("a", "b"))
     assert curve.quality.tolist() == [0.4]
     assert curve.cost.tolist() == [0.0]
 
 
 @given(tables, tables, st.floats(0, 1), st.booleans())
 def test_routing_at_the_trade_off_for_a_quality_or_a_cost_keeps_it(score, price, share, thinned):
-    curve = pool_curve(score, price, expert_names=tuple("abcd"), most_points=3 if thinned else None)
+    curve = curve_of(score, price, expert_names=tuple("abcd"), most_points=3 if thinned else None)
     rows = np.arange(6)
     quality = float(curve.quality[0] + share * (curve.quality[-1] - curve.quality[0]))
-    expert = by_trade_off(score, price, EVERYBODY, curve.trade_off_for(quality=quality)).expert
+    expert = by_trade_off(score, price, EVERYBODY, curve.error_cost_for(quality=quality)).expert
     assert score[rows, expert].mean() >= quality - 1e-9
     cost = float(curve.cost[0] + share * (curve.cost[-1] - curve.cost[0]))
-    expert = by_trade_off(score, price, EVERYBODY, curve.trade_off_for(cost=cost)).expert
+    expert = by_trade_off(score, price, EVERYBODY, curve.error_cost_for(cost=cost)).expert
     assert price[rows, expert].mean() <= cost + 1e-9
     assert price[rows, expert].mean() >= curve.cost[curve.cost <= cost + 1e-9].max() - 1e-9
 
 
 def test_a_cost_or_a_quality_out_of_reach_is_refused():
-    curve = pool_curve(
+    curve = curve_of(
         np.array([[0.2, 0.9], [0.8, 0.9]]), np.array([[1.0, 3.0], [1.0, 3.0]]), expert_names=("small", "large")
     )
-    assert 2 / 0.7 < curve.trade_off_for(cost=2.5) <= 20.0
-    assert 20.0 < curve.trade_off_for(quality=0.9) < np.inf
+    assert 2 / 0.7 < curve.error_cost_for(cost=2.5) <= 20.0
+    assert 20.0 < curve.error_cost_for(quality=0.9) < np.inf
     assert curve.zero_at_cost(2.0) == pytest.approx(0.7)
     for wrong, argument in (({"cost": 0.5}, "cost"), ({"quality": 0.95}, "quality")):
         with pytest.raises(InputError) as error:
-            curve.trade_off_for(**wrong)
+            curve.error_cost_for(**wrong)
         assert error.value.argument == argument

@@ -38,20 +38,19 @@ def group_by_expert(expert_idx: IntArray, n_experts: int) -> tuple[IntArray, Int
 class Answers:
     """Answers of J experts to n items as class numbers.
 
-    Estimators and teams take them as they take a data frame, and rows are chosen as those of an array. Answers to a
-    few of the cells are stored row by row, so that memory grows with their number and no (n, J) array is made unless
-    asked for; a full table is stored cell by cell, in a byte or two each. Build them with `from_cells`, `from_matrix`
-    or `from_triplets`.
+    Estimators and teams take them as they take a data frame, and rows are chosen as those of an array. Answers are
+    stored row by row in a few bytes each, so that memory grows with their number and no (n, J) array is made unless
+    asked for. Build them with `from_cells`, `from_matrix` or `from_triplets`.
 
     Attributes
     ----------
-    codes : (m,) or (n, J) int of any size
-        Class numbers: of the m answers, or of all cells with -1 where there is no answer.
+    codes : (m,) int of any size
+        Class numbers of the m answers.
     n_experts : int
         J.
-    starts : (n + 1,) int or None
-        The answers to item i are those from starts[i] up to starts[i + 1]; None where `codes` are cells.
-    expert_idx : (m,) int or None
+    starts : (n + 1,) int
+        The answers to item i are those from starts[i] up to starts[i + 1].
+    expert_idx : (m,) int of any size
         Who gave each answer.
     classes : (K,) or None
         What the numbers stand for; a part of the items need not show every class.
@@ -71,8 +70,8 @@ class Answers:
 
     codes: Codes
     n_experts: int
-    starts: IntArray | None = None
-    expert_idx: NDArray[np.signedinteger[Any]] | None = None
+    starts: IntArray
+    expert_idx: NDArray[np.signedinteger[Any]]
     classes: Values | None = None
     expert_names: tuple[str, ...] | None = None
 
@@ -93,7 +92,10 @@ class Answers:
         >>> Answers.from_cells(np.array([[0, -1], [1, 1]])).per_expert().tolist()
         [2, 1]
         """
-        return cls(codes, codes.shape[1], classes=classes, expert_names=expert_names)
+        n_experts, answered = codes.shape[1], codes != MISSING
+        experts = np.broadcast_to(np.arange(n_experts, dtype=code_type(n_experts)), codes.shape)
+        starts = _starts(np.count_nonzero(answered, axis=1))
+        return cls(codes[answered], n_experts, starts, experts[answered], classes, expert_names)
 
     @classmethod
     def from_triplets(
@@ -135,14 +137,13 @@ class Answers:
     @property
     def shape(self) -> tuple[int, int]:
         """Return (n, J)."""
-        return (len(self.codes) if self.starts is None else len(self.starts) - 1), self.n_experts
+        return len(self.starts) - 1, self.n_experts
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        n_items, n_experts = self.shape
-        return f"Answers(n_items={n_items}, n_experts={n_experts}, n_answers={int(self.per_item().sum())})"
+        return f"Answers(n_items={len(self)}, n_experts={self.n_experts}, n_answers={len(self.codes)})"
 
     def __getitem__(self, rows: Any) -> "Answers":
         """Return the answers to these items: numbers, a mask or a slice."""
@@ -155,8 +156,6 @@ class Answers:
 
     def take(self, rows: IntArray) -> "Answers":
         """Return the answers to these items, in this order."""
-        if self.starts is None or self.expert_idx is None:
-            return replace(self, codes=self.codes[rows])
         counts = self.per_item()[rows]
         starts = _starts(counts)
         chosen = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
@@ -171,8 +170,6 @@ class Answers:
         [[2, -1], [2, 0]]
         """
         names = None if self.expert_names is None else tuple(self.expert_names[j] for j in experts)
-        if self.starts is None or self.expert_idx is None:
-            return replace(self, codes=self.codes[:, experts], expert_names=names)
         cells = _in_order(self._item_idx(), np.argsort(experts)[self.expert_idx], self.codes, n_experts=self.n_experts)
         return replace(self, codes=cells.values, expert_idx=cells.columns.astype(np.int32), expert_names=names)
 
@@ -185,24 +182,18 @@ class Answers:
 
     def dense(self) -> IntArray:
         """Return the class numbers (n, J), -1 where there is no answer."""
-        if self.starts is None:
-            return self.codes.astype(np.int64)
         cells = np.full(self.shape, MISSING, dtype=np.int64)
         cells[self._item_idx(), self.expert_idx] = self.codes
         return cells
 
     def observed(self) -> BoolArray:
         """Return who answered what, (n, J)."""
-        if self.starts is None:
-            return self.codes != MISSING
         cells = np.zeros(self.shape, dtype=np.bool_)
         cells[self._item_idx(), self.expert_idx] = True
         return cells
 
     def correct(self, label_idx: IntArray) -> BoolArray:
         """Return who was right on what, (n, J)."""
-        if self.starts is None:
-            return self.codes == label_idx.astype(self.codes.dtype)[:, None]
         cells = np.zeros(self.shape, dtype=np.bool_)
         items = self._item_idx()
         cells[items, self.expert_idx] = self.codes == label_idx[items]
@@ -210,28 +201,18 @@ class Answers:
 
     def triplets(self) -> Triplets:
         """Return the answers one by one."""
-        if self.starts is None or self.expert_idx is None:
-            observed = self.observed()
-            items, experts = np.nonzero(observed)
-            return Triplets(items, experts, self.codes[observed])
         return Triplets(self._item_idx(), self.expert_idx.astype(np.int64), self.codes)
 
     def per_item(self) -> IntArray:
         """Return how many answers each item has, (n,)."""
-        if self.starts is None:
-            return np.count_nonzero(self.observed(), axis=1).astype(np.int64)
         return np.diff(self.starts)
 
     def per_expert(self) -> IntArray:
         """Return how many answers each expert gave, (J,)."""
-        if self.starts is None or self.expert_idx is None:
-            return np.count_nonzero(self.observed(), axis=0).astype(np.int64)
         return np.bincount(self.expert_idx, minlength=self.n_experts)
 
     def right_per_expert(self, label_idx: IntArray) -> IntArray:
         """Return how many of each expert's answers are right, (J,)."""
-        if self.starts is None or self.expert_idx is None:
-            return np.count_nonzero(self.correct(label_idx), axis=0).astype(np.int64)
         right = self.codes == np.repeat(label_idx, self.per_item())
         return np.bincount(self.expert_idx[right], minlength=self.n_experts)
 

@@ -311,6 +311,8 @@ def _load_array(scalar: Any, plain: Any, place: str, source: _Unread, within: Wi
 
 
 def _load_labels(plain: list[Any], place: str, source: _Unread) -> Labels:
+    if not plain:
+        return np.empty(0, dtype=object)
     entries = _load_list((str | bool | int | float, ...), plain, place, source, Within(1))
     return cast("Labels", _built(lambda: find_classes(list(entries), name=place), place))
 

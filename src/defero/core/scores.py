@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,9 +22,9 @@ from defero.core.checks.arrays import (
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 
-Link = Literal["logit", "log", "weight"]
-"""How a raw expert score becomes a probability: sigmoid(raw), exp(raw) (may pass 1), or no probability at all
-but one of J+1 weights that add up to 1 (raw is its logarithm)."""
+Link = Literal["logit", "log", "weight", "share"]
+"""How a raw expert score becomes a probability: sigmoid(raw), exp(raw) (may pass 1), no probability at all but one of
+J+1 weights that add up to 1 (raw is its logarithm), or the number itself, limited to [0, 1]."""
 
 _AT_ONCE = 1 << 14
 """So many numbers stay in the processor's cache from one step to the next."""
@@ -50,15 +50,15 @@ class Scores(Tabular):
     Attributes
     ----------
     class_proba : (n, K)
-        P(y = k | x); rows add up to 1.
+        P(y = k | x); rows add up to 1. No columns where experts have only scores: there is no model then.
     expert_proba : (n, J)
-        P(expert j is right | x), inside [0, 1].
+        P(expert j is right | x), or the expected score, inside [0, 1].
     model_proba : (n,)
         P(the model's own label is right | x) on the experts' scale: what a decision compares them with.
         For one-vs-all it is the largest class sigmoid, not the largest normalised class probability.
     expert_raw : (n, J)
         The raw score, which calibration needs.
-    link : "logit", "log" or "weight"
+    link : "logit", "log", "weight" or "share"
         How `expert_raw` becomes `expert_proba`.
     class_names, expert_names : tuple of str, optional
         Names of the columns of `to_frame`; numbers if None.
@@ -73,7 +73,8 @@ class Scores(Tabular):
     expert_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        class_proba = class_probabilities(self.class_proba)
+        no_classes = np.shape(self.class_proba)[1:] == (0,)
+        class_proba = np.asarray(self.class_proba) if no_classes else class_probabilities(self.class_proba)
         expert_proba = probabilities("expert_proba", self.expert_proba)
         expert_raw = float_matrix("expert_raw", self.expert_raw)
         n_items = len(class_proba)
@@ -81,8 +82,8 @@ class Scores(Tabular):
         model_proba = probabilities("model_proba", np.atleast_2d(self.model_proba))[0]
         check_shape("expert_proba", expert_proba, (n_items, "J"), like=" like class_proba")
         check_shape("expert_raw", expert_raw, expert_proba.shape, like=" of expert_proba")
-        if self.link not in ("logit", "log", "weight"):
-            raise InputError(f"must be 'logit', 'log' or 'weight', got {self.link!r}.", argument="link")
+        if self.link not in get_args(Link):
+            raise InputError(f"must be one of {', '.join(get_args(Link))}, got {self.link!r}.", argument="link")
         set_frozen(self, class_proba=class_proba, expert_proba=expert_proba)
         set_frozen(self, expert_raw=expert_raw, model_proba=model_proba)
 
@@ -199,8 +200,13 @@ class Scores(Tabular):
 
     @property
     def class_idx(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """(n,): the model's own answer, as a class number."""
-        return np.argmax(self.class_proba, axis=1)
+        """(n,): the model's own answer, as a class number; -1 where there is no model."""
+        return np.argmax(self.class_proba, axis=1) if self.n_classes else np.full(len(self), -1)
+
+    @property
+    def model_value(self) -> FloatArray:
+        """(n,): what the model's answer is worth, P(right); -inf where there is no model."""
+        return self.model_proba if self.n_classes else np.full(len(self), -np.inf)
 
     @property
     def expert_value(self) -> FloatArray:
@@ -282,4 +288,6 @@ def _row_sum(matrix: FloatArray) -> FloatArray:
 
 def _proba_of_raw(expert_raw: FloatArray, link: Link) -> FloatArray:
     """Return the probabilities (n, J) that raw scores stand for."""
+    if link == "share":
+        return np.clip(expert_raw, 0.0, 1.0)
     return sigmoid(expert_raw) if link == "logit" else np.exp(np.minimum(expert_raw, 0.0))

@@ -1,5 +1,5 @@
-from defero.data.answers.labels import majority_labels as majority_labels
 from defero.data.answers.log import AnswerLog as AnswerLog
+from defero.data.answers.log import majority_labels as majority_labels
 from defero.data.answers.read_log import join_answers as join_answers
 from defero.data.exports.export import EXPORTS as EXPORTS
 from defero.data.exports.export import Export as Export

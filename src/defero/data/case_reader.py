@@ -17,8 +17,7 @@ from defero.data.answers.class_codes import (
     parse_labels,
     whole_labels,
 )
-from defero.data.answers.labels import MAJORITY, KnownLabels, describe_sources, known_labels
-from defero.data.answers.log import AnswerLog, log_from_columns
+from defero.data.answers.log import MAJORITY, AnswerLog, KnownLabels, describe_sources, known_labels, log_from_columns
 from defero.data.answers.read_log import join_answers, key_column, long_columns
 from defero.data.answers.spellings import (
     alike_class_notes,

@@ -7,15 +7,14 @@ from typing import Any
 import pandas as pd
 
 from defero.core.display import Preformatted
-from defero.core.errors import Argument, InputError, Message, TableError
+from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
 from defero.data.answers.spellings import Spellings
-from defero.data.exports.export import EXPORTS, TABLE, Export
+from defero.data.exports.export import TABLE, Export, export_of, takes_control
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.text_encoder import TextEncoder
 from defero.data.table_spec import Control, TableSpec
-from defero.data.tables.cells import no_such_column
 from defero.data.tables.read import RowSift, TableSource
 from defero.data.tables.wide import feature_columns, split_like
 
@@ -95,29 +94,27 @@ class CaseFile:
 
         `named` are (column, role) pairs.
         """
-        columns = list(map(str, frame.columns))
-        features = None
-        if self.spec.features is not None:
-            features = [*self.spec.features, *(name for name in self.spec.text if name not in self.spec.features)]
-        roles = dict(named)
-        for name in self.spec.text:
-            if name not in columns:
-                raise no_such_column(name, columns, source=self.name, role="the text")
-            if name in roles:
-                raise TableError(f"{self.name}: column {name!r} is named as {roles[name]} and as the text; choose one.")
-        left_out = tuple(name for name in split_like(frame) if name not in roles) if features is None else ()
-        return feature_columns(columns, source=self.name, named=named, features=features, leave_out=left_out), left_out
+        spec, roles = self.spec, dict(named)
+        left_out = tuple(name for name in split_like(frame) if name not in roles) if spec.features is None else ()
+        words: dict[str, Any] = {"features": spec.features, "text": spec.text, "leave_out": left_out}
+        return feature_columns(list(map(str, frame.columns)), source=self.name, named=named, **words), left_out
 
     def check(self) -> Export | None:
         """Refuse what contradicts itself, before anything is read; return the export that the file is."""
-        export = None if self.format == TABLE else EXPORTS.find(self.format, also=(TABLE,))
-        self._check_log_and_control(export)
+        export = export_of(self.format)
+        log_columns = [(name, column) for name, column in self.spec.log_columns.items() if column is not None]
+        if log_columns and self.answers is None:  # whoever passed it means another file
+            raise InputError(
+                f"{Argument(*log_columns[0])}: names a column of the log of answers, and there is none; pass "
+                f"{Argument('answers')}."
+            )
+        if self.spec.control is not None and not takes_control(self.format):
+            raise no_question(self.spec.control, self.name, self.format)
         if export is None:
             self._check_table()
-            return None
-        if self.answers is not None:
+        elif self.answers is not None:
             raise InputError(f"{self.name}: an export holds its answers itself; leave out {Argument('answers')}.")
-        if export.key is not None and self.spec.key not in (None, export.key):
+        elif export.key is not None and self.spec.key not in (None, export.key):
             raise InputError(
                 f"{self.name}: the cases of a {export.title} export are named by {export.key}; leave out "
                 f"{Argument('key')}."
@@ -137,18 +134,6 @@ class CaseFile:
                 f"{Argument('majority_label', True)} to take the most frequent answer for it; where cells say how good "
                 f"each answer was, from 0 to 1, pass {Argument('scores', True)}."
             )
-
-    def _check_log_and_control(self, export: Export | None) -> None:
-        """Refuse what this kind of file has no use for: whoever passed it means another file."""
-        for name in ("item", "annotator", "answer"):
-            column = getattr(self.spec, name)
-            if column is not None and self.answers is None:
-                raise InputError(
-                    f"{Argument(name, column)}: names a column of the log of answers, and there is none; pass "
-                    f"{Argument('answers')}."
-                )
-        if self.spec.control is not None and not (export is not None and export.has_control):
-            raise no_question(self.spec.control, self.name, self.format)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -245,20 +230,13 @@ class Cases(Preformatted):
         named = (*self.named, *spec.apart)
         chosen, left_out = file.choose(self.frame, named)
         columns = {name: self._as_written(name, role) for name, role in spec.apart}
-        table = self.table
         return replace(
             self,
             file=file,
             named=named,
             left_out=left_out,
             apart=self.apart.assign(**columns),
-            table=ExpertTable(
-                table.labels,
-                table.answers,
-                features=self.frame[chosen],
-                classes=table.classes,
-                expert_names=table.expert_names,
-            ),
+            table=replace(self.table, features=self.frame[chosen]),
         )
 
     def _as_written(self, name: str, role: str) -> "pd.Series[Any]":

@@ -4,6 +4,7 @@ from defero.core.results import NextSteps as NextSteps
 from defero.decide.asking import ask_in_turn as ask_in_turn
 from defero.decide.asking import next_step as next_step
 from defero.decide.assigning.assign import assign as assign
+from defero.decide.curve import Curve as Curve
 from defero.decide.rules import AlwaysAskBest as AlwaysAskBest
 from defero.decide.rules import AskAtRandom as AskAtRandom
 from defero.decide.rules import AskBelowThreshold as AskBelowThreshold

@@ -98,6 +98,8 @@ class ErrorCosts:
         Rows are the truth, columns the answer.
     symmetric : bool
         0 on the diagonal, one number elsewhere.
+    largest : float
+        The dearest error.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class ErrorCosts:
 
     matrix: FloatArray
     symmetric: bool
+    largest: float
 
     @classmethod
     def of(cls, cost_matrix: ArrayLike | None, *, n_classes: int, error_cost: float = 1.0) -> "ErrorCosts":
@@ -115,7 +118,8 @@ class ErrorCosts:
         if not (np.isfinite(error_cost) and error_cost > 0):
             raise InputError(f"must be a positive number, got {error_cost}.", argument="error_cost")
         if cost_matrix is None:
-            return cls(error_cost * (1.0 - np.eye(n_classes)), symmetric=True)
+            # With one class there is no error; without classes an answer is right or wrong all the same.
+            return cls(error_cost * (1.0 - np.eye(n_classes)), symmetric=True, largest=error_cost * (n_classes != 1))
         matrix = np.asarray(cost_matrix, dtype=np.float64)
         if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all() or (matrix < 0).any():
             raise InputError(
@@ -124,12 +128,8 @@ class ErrorCosts:
                 argument="cost_matrix",
             )
         off = matrix[~np.eye(n_classes, dtype=np.bool_)]
-        return cls(matrix, symmetric=not np.diag(matrix).any() and bool((off == off[:1]).all()))
-
-    @property
-    def largest(self) -> float:
-        """The dearest error."""
-        return float(self.matrix.max(initial=0.0))
+        symmetric = not np.diag(matrix).any() and bool((off == off[:1]).all())
+        return cls(matrix, symmetric=symmetric, largest=float(matrix.max(initial=0.0)))
 
     def of_answers(self, label_idx: IntArray, true_idx: IntArray) -> FloatArray:
         """Return what labels cost, (n,), by the true classes."""

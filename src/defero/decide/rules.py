@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,8 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availabil
 from defero.core.labels import Labels
 from defero.core.registry import Registry
 from defero.core.results import MODEL, Decision
-from defero.core.scores import Scores, sigmoid
+from defero.core.scores import Scores, logit, sigmoid
+from defero.decide.sharing import ALIKE, Sharing, near_best, shared
 
 
 class Rule(Protocol):
@@ -128,6 +129,9 @@ class Grounds(NamedTuple):
     best_expert: IntArray
     best_value: FloatArray
     p_right: FloatArray
+    fee: FloatArray
+    n_alike: IntArray
+    reached: BoolArray
 
     @classmethod
     def joined(cls, blocks: Iterable["Grounds"], n_items: int) -> "Grounds":
@@ -151,14 +155,17 @@ class Grounds(NamedTuple):
         unusual: Labels | None = None,
         why_not: str = "",
         unit: float | None = None,
+        **about: Any,
     ) -> Decision:
-        """Return the decision; `unusual`, `why_not` and `unit` are as in `Decision`."""
+        """Return the decision; `unusual`, `why_not`, `unit` and the rest are as in `Decision`."""
         nothing = np.broadcast_to(np.array("", dtype=object), self.expert.shape)  # one text: no memory for each item
         marks = nothing if unusual is None else unusual
-        own = self if unit is None else self._replace(expected_cost=unit * self.expected_cost)
+        own = self
+        if unit is not None:
+            own = self._replace(expected_cost=unit * self.expected_cost, fee=unit * self.fee)
         for array in own:  # fresh ones: they need not be copied
             array.flags.writeable = False
-        return Decision(**own._asdict(), expert_names=expert_names, unusual=marks, why_not=why_not, unit=unit)
+        return Decision(**own._asdict(), expert_names=expert_names, unusual=marks, why_not=why_not, unit=unit, **about)
 
 
 def compare(
@@ -170,6 +177,7 @@ def compare(
     available: ArrayLike | None = None,
     chosen_log_odds: FloatArray | None = None,
     must_ask: BoolArray | None = None,
+    sharing: Sharing | None = None,
 ) -> Grounds:
     """Compare the model with the experts and let a rule choose.
 
@@ -182,6 +190,8 @@ def compare(
         `MostLikelyRight` and `NeverAsk`.
     must_ask : (n,) bool, optional
         Items for the best expert who can be asked, whatever the rule says.
+    sharing : Sharing, optional
+        How experts who are about equally good share the items that `MostLikelyRight` asks them about.
     """
     shape = {"n_items": len(scores), "n_experts": scores.n_experts}
     fee = None if fees is None else fee_matrix(fees, **shape, expert_names=expert_names)
@@ -192,16 +202,108 @@ def compare(
     value = value if can is None else np.where(can, value, -np.inf)
     by_name = np.argsort(expert_names, kind="stable")
     best, best_value = _best(value, log_odds=seeks_best, by_name=by_name)
+    model_value = scores.model_value
     if isinstance(rule, MostLikelyRight):
-        expert = rule.of_best(scores.model_proba, best, best_value)
+        expert = rule.of_best(model_value, best, best_value)
     else:
-        expert = rule.choose(scores.model_proba, value).astype(np.int64)
+        expert = rule.choose(model_value, value).astype(np.int64)
     if must_ask is not None:
         expert = np.where((expert == MODEL) & must_ask, best, expert)
+    n_alike = np.ones(len(expert), dtype=np.int64)
+    if sharing is not None and isinstance(rule, MostLikelyRight) and value.shape[1] > 1:
+        # Only who is worth as much as the model shares; where somebody must be asked, whoever can be.
+        least = best_value - ALIKE
+        least = np.maximum(least, model_value if must_ask is None else np.where(must_ask, -np.inf, model_value))
+        least = np.where(expert == MODEL, np.nan, least)
+        if seeks_best:
+            least = logit(np.clip(least, 0.0, 1.0))
+        expert, n_alike = shared(near_best(value, least), expert, sharing, expert_names=expert_names)
+        if (n_alike > 1).any() or sharing.fees is not None:
+            best = np.where(expert == MODEL, best, expert)
+            own = _at(value, best)
+            best_value = np.where(best == MODEL, -np.inf, sigmoid(own) if seeks_best else own)
     of_expert = best_value if seeks_best else _of_expert(scores, expert, chosen_log_odds)
     p_right = np.where(expert == MODEL, scores.model_proba, of_expert)
-    paid = 0.0 if fee is None or not fee.shape[1] else np.where(expert == MODEL, 0.0, _at(fee, expert))
-    return Grounds(expert, 1 - p_right + paid, scores.model_proba, best, best_value, p_right)
+    paid = np.zeros(len(expert))
+    if fee is not None and fee.shape[1]:
+        paid = np.where(expert == MODEL, 0.0, _at(fee, expert))
+    cost = 1 - p_right + paid
+    if fee is None and sharing is not None and sharing.fees is not None:  # it settles ties alone
+        paid = np.where(expert == MODEL, 0.0, _at(np.broadcast_to(sharing.fees, value.shape), expert))
+    reached = np.ones(len(expert), dtype=np.bool_)
+    return Grounds(expert, cost, model_value, best, best_value, p_right, paid, n_alike, reached)
+
+
+class Members(NamedTuple):
+    """The model, if there is one, as one more member after the experts.
+
+    Attributes
+    ----------
+    names : M names
+        Of the J experts, and "model".
+    n_experts : int
+        J.
+    proba : (n, M)
+        P(right).
+    fees : (n, M)
+        The model costs nothing.
+    can : (n, M) bool
+        Who can be asked.
+    """
+
+    names: tuple[str, ...]
+    n_experts: int
+    proba: FloatArray
+    fees: FloatArray
+    can: BoolArray
+
+    @classmethod
+    def of(
+        cls, scores: Scores, expert_names: tuple[str, ...], proba: FloatArray, fees: ArrayLike, can: BoolArray
+    ) -> "Members":
+        """Put the model of n items after their experts, (n, J)."""
+        fee = np.broadcast_to(fees, proba.shape)
+        if not scores.n_classes:
+            return cls(expert_names, len(expert_names), proba, fee, can)
+        zero, one = np.zeros((len(scores), 1)), np.ones((len(scores), 1), dtype=np.bool_)
+        beside = np.column_stack([proba, scores.model_proba])
+        names = (*expert_names, "model")
+        return cls(names, len(expert_names), beside, np.hstack([fee, zero]), np.hstack([can, one]))
+
+    def settled(self, grounds: Grounds, member: IntArray, reached: BoolArray, *, counted: bool) -> Grounds:
+        """Return the grounds where these members decide, (n,); -1 is nobody. Are their fees `counted` as costs?"""
+        rows, nobody = np.arange(len(member)), member == MODEL
+        p_right = np.where(nobody, 0.0, self.proba[rows, member])
+        fee = np.where(nobody, 0.0, self.fees[rows, member])
+        expert, cost, alone = self.expert(member), 1 - p_right + fee * counted, np.ones(len(member), dtype=np.int64)
+        return grounds._replace(
+            expert=expert, expected_cost=cost, p_right=p_right, fee=fee, n_alike=alone, reached=reached
+        )
+
+    def expert(self, member: IntArray) -> IntArray:
+        """Return experts from members, (n,): -1 is the model, and nobody where there is no model."""
+        return np.where(member == self.n_experts, MODEL, member)
+
+
+def at_least(members: Members, floor: float) -> tuple[IntArray, BoolArray]:
+    """Return the cheapest member whose P(right) reaches a floor, else the one with the highest, (n,); and if it is.
+
+    Of equally cheap ones the likelier one to be right, then the first. Nobody (-1) where nobody can be asked.
+
+    Examples
+    --------
+    >>> proba, fees = np.array([[0.9, 0.95], [0.5, 0.6]]), np.array([[1.0, 2.0], [1.0, 2.0]])
+    >>> members = Members(("ann", "bob"), 2, proba, fees, np.ones((2, 2), dtype=np.bool_))
+    >>> [one.tolist() for one in at_least(members, 0.8)]
+    [[0, 1], [True, False]]
+    """
+    enough = members.can & (members.proba >= floor)
+    reached: BoolArray = np.asarray(enough.any(axis=1))
+    fee = np.where(enough, members.fees, np.inf)
+    cheapest = enough & (fee <= fee.min(axis=1, keepdims=True, initial=np.inf))
+    some = np.where(reached[:, None], cheapest, members.can)
+    member = np.where(some, members.proba, -np.inf).argmax(axis=1) if some.shape[1] else np.zeros(len(some), np.int64)
+    return np.where(some.any(axis=1), member, MODEL), reached
 
 
 def _values(scores: Scores, chosen_log_odds: FloatArray | None, *, seeks_best: bool) -> FloatArray:

@@ -9,10 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, by_name, fee_matrix, price_matrix
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    availability,
+    by_name,
+    fee_matrix,
+    price_matrix,
+    probability,
+)
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import Labels
 from defero.core.wording import did_you_mean, join_names
+from defero.decide.cascade import Marking
 from defero.decide.costs import ErrorCosts, in_class_order
 
 DEFAULT_FEE = 0.01
@@ -35,9 +45,11 @@ class Terms:
     fees : number, {name: fee}, (J,), (n, J) or path, optional
         What a question to an expert costs, in a unit of money that you choose. A fee is a number, or @column for a
         price for each case of a table; the name all stands for everybody who is not named. A file, which a `Study`
-        reads, has the columns expert and fee.
+        reads, has the columns expert and fee. A fee that is NaN or not given is the price that `fit` learned, if it
+        learned one.
     error_cost : float, optional
-        What any error costs, in the unit of `fees`. Default: as in `fit`, else 1.
+        What any error costs, in the unit of `fees`. Default: as in `fit`, else 1. Experts who have only scores are by
+        default chosen by these alone, and fees settle ties.
     cost_matrix : path, (K, K), DataFrame or {truth: {answer: cost}}, optional
         What each error costs, in place of `error_cost`: a row for each true class, whose name is in the first column
         of a file, and a column for each answer. Names may stand in any order, an array is in the order of the classes.
@@ -53,6 +65,12 @@ class Terms:
         Largest share of the cases that experts may be asked about, such as 0.3.
     prices : (J,), (n, J) or {name: price}, optional
         Charged beyond the fees where somebody's time is scarce: `Assignment.prices`. May be negative.
+    floor : float, optional
+        The cheapest whose P(right) reaches it decides, the model at no cost; where nobody does, the highest P(right).
+    judge : Judge, optional
+        Marks answers as right or wrong, for `next_step`: anything with a `sensitivity` and a `specificity`.
+    judge_price : float
+        What a mark costs.
 
     Examples
     --------
@@ -71,6 +89,9 @@ class Terms:
     budget: float | None = None
     at_most_asked: float | None = None
     prices: Any = None
+    floor: float | None = None
+    judge: Any = None
+    judge_price: float = 0.0
 
     def __post_init__(self) -> None:
         if self.error_cost is not None and self.cost_matrix is not None:
@@ -85,7 +106,7 @@ class Terms:
         {'error_cost': 40}
         """
         said = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: one for name, one in said.items() if one is not None and not (name == "absent" and not one)}
+        return {name: one for name, one in said.items() if one is not None and one is not _DEFAULTS.get(name)}
 
     def known_to(self, expert_names: tuple[str, ...]) -> "Terms":
         """Return the costs for another team, without the people who are not in it, and without limits."""
@@ -95,9 +116,19 @@ class Terms:
         absent = tuple(name for name in self.absent if name in expert_names)
         return Terms(fees=fees, error_cost=self.error_cost, cost_matrix=self.cost_matrix, absent=absent)
 
-    def of(self, expert_names: tuple[str, ...], classes: Labels, *, before: "TeamTerms | None" = None) -> "TeamTerms":
-        """Check everything against J experts and K classes; costs that are not given are as `before`."""
-        fees, columns, unnamed = _fees_of(self.fees, expert_names)
+    def of(
+        self,
+        expert_names: tuple[str, ...],
+        classes: Labels,
+        *,
+        before: "TeamTerms | None" = None,
+        learned: BoolArray | None = None,
+    ) -> "TeamTerms":
+        """Check everything against J experts and K classes; costs that are not given are as `before`.
+
+        `learned` (J,) says of whom `fit` learned a price: theirs where no fee is named.
+        """
+        fees, columns, unnamed = _fees_of(self.fees, expert_names, learned, scored_only=not len(classes))
         error_cost = 1.0 if self.error_cost is None else self.error_cost
         matrix = in_class_order(self.cost_matrix, classes)
         costs = ErrorCosts.of(matrix, n_classes=len(classes), error_cost=error_cost)
@@ -120,7 +151,12 @@ class Terms:
             at_most_asked=self.at_most_asked,
             columns=columns,
             unnamed=unnamed,
+            floor=None if self.floor is None else probability("floor", self.floor),
+            marking=None if self.judge is None else Marking.of(self.judge, self.judge_price),
         )
+
+
+_DEFAULTS: Mapping[str, object] = {"absent": Terms.absent, "judge_price": Terms.judge_price}
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +183,10 @@ class TeamTerms:
         From an expert's index to the column of their prices.
     unnamed : names
         Experts without a fee, where others have one.
+    floor : float, optional
+        The least P(right) that is enough.
+    marking : Marking, optional
+        How good a judge's marks are, and what one costs.
     """
 
     expert_names: tuple[str, ...]
@@ -161,11 +201,18 @@ class TeamTerms:
     at_most_asked: float | None = None
     columns: Mapping[int, str] = field(default_factory=dict)
     unnamed: tuple[str, ...] = ()
+    floor: float | None = None
+    marking: Marking | None = None
 
     @property
     def given(self) -> bool:
         """Whether fees or costs of errors were given."""
-        return self.fees is not None or self.costs_given
+        return (self.fees is not None and not self.by_score) or self.costs_given
+
+    @property
+    def by_score(self) -> bool:
+        """Whether experts are compared by their scores alone: there is no model, and no cost of an error is given."""
+        return not self.costs.matrix.size and not self.costs_given
 
     @property
     def limited(self) -> bool:
@@ -184,8 +231,8 @@ class TeamTerms:
 
     @property
     def fees_in_errors(self) -> FloatArray | None:
-        """The fees in units of the dearest error."""
-        return None if self.fees is None else self.fees / self.unit
+        """The fees in units of the dearest error; None where they play no part in who is better."""
+        return None if self.fees is None or self.by_score else self.fees / self.unit
 
     @property
     def matrix(self) -> FloatArray | None:
@@ -225,6 +272,22 @@ class TeamTerms:
         """Return the terms of some of n items."""
         own = {name: getattr(self, name) for name in ("fees", "prices", "available")}
         return replace(self, **{name: one[rows] for name, one in own.items() if one is not None and one.ndim == 2})
+
+    def priced(self, learned: FloatArray | None) -> "TeamTerms":
+        """Return the terms with fees that were learned, (J,) or (n, J), where none was given.
+
+        Whose fee is known from nowhere (NaN) cannot be asked where money counts.
+        """
+        fees = learned if self.fees is None else self.fees
+        if fees is None or self.columns:
+            return self
+        if learned is not None:
+            fees = np.where(np.isnan(fees), learned, fees)
+        known = np.isfinite(fees)
+        if (self.by_score and self.floor is None and self.budget is None) or known.all():
+            return replace(self, fees=fees)
+        available = known if self.available is None else known & self.available
+        return replace(self, fees=np.nan_to_num(fees), available=available)
 
     def same_as(self, other: "TeamTerms") -> bool:
         """Whether both cost the same: the same fees and costs of errors, in units of the dearest error."""
@@ -281,7 +344,12 @@ class TeamTerms:
 
 
 def checked(
-    terms: Terms | TeamTerms | None, expert_names: tuple[str, ...], classes: Labels, *, unused: Sequence[str] = ()
+    terms: Terms | TeamTerms | None,
+    expert_names: tuple[str, ...],
+    classes: Labels,
+    *,
+    unused: Sequence[str] = (),
+    learned: BoolArray | None = None,
 ) -> TeamTerms:
     """Return checked terms; refuse those among them that a method has no use for.
 
@@ -291,7 +359,7 @@ def checked(
     if isinstance(terms, TeamTerms):
         return terms
     said = check_terms(terms, unused=unused)
-    own = said.of(expert_names, classes)
+    own = said.of(expert_names, classes, learned=learned)
     if own.columns:
         own.same_fees()  # raises: there is no table that has the prices
     return own
@@ -363,14 +431,21 @@ def _with_everybody(capacity: Capacity | None, expert_names: tuple[str, ...]) ->
     return {**own, **rest} or None
 
 
-def _fees_of(said: Any, expert_names: tuple[str, ...]) -> tuple[FloatArray | None, dict[int, str], tuple[str, ...]]:
+def _fees_of(
+    said: Any, expert_names: tuple[str, ...], learned: BoolArray | None = None, *, scored_only: bool = False
+) -> tuple[FloatArray | None, dict[int, str], tuple[str, ...]]:
     """Return the fees (J,) or (n, J), the columns of those that stand in a table, and who has none beside others.
+
+    NaN: as learned. Who is not named is free, but for those of whom a price was `learned`, and for whoever has only
+    scores.
 
     >>> _fees_of({"ann": 2.5, "cem": "@price"}, ("ann", "bob", "cem"))
     (array([2.5, 0. , 0. ]), {2: 'price'}, ('bob',))
     """
     if said is None:
         return None, {}, ()
+    if hasattr(said, "columns"):
+        said = {str(name): np.asarray(said[name], dtype=np.float64) for name in said.columns}
     if isinstance(said, str | PathLike):
         raise InputError(f": {said} is a file, which a Study reads; pass {{name: fee}} here.", argument="fees")
     if isinstance(said, Real) and not isinstance(said, bool):
@@ -380,7 +455,7 @@ def _fees_of(said: Any, expert_names: tuple[str, ...]) -> tuple[FloatArray | Non
         raise InputError(f"must be a number, {{name: fee}}, or one fee for each expert, got {said!r}.", argument="fees")
     if not isinstance(said, Mapping):
         if np.ndim(values) == 2:
-            return fee_matrix(values, **_shape(values, expert_names), expert_names=expert_names), {}, ()
+            return _fees_of_cases(values, expert_names), {}, ()
         return np.array(fees_by_name(values, expert_names)), {}, ()
     own = dict(said)
     unnamed: tuple[str, ...] = ()
@@ -390,20 +465,36 @@ def _fees_of(said: Any, expert_names: tuple[str, ...]) -> tuple[FloatArray | Non
             raise InputError(Argument("fees", {"all": float(everybody)}), ": a fee must not be negative.")
         own = {**own, **{name: everybody for name in expert_names if name not in own}}
     elif own:
+        as_learned = np.full(len(expert_names), scored_only) if learned is None else learned | scored_only
+        own |= {name: np.nan for name, one in zip(expert_names, as_learned, strict=True) if one and name not in own}
         unnamed = tuple(name for name in expert_names if name not in own)
     columns = {name: fee[1:] for name, fee in own.items() if isinstance(fee, str) and fee[:1] == "@" and len(fee) > 1}
+    lengths = {np.shape(fee) for fee in own.values() if np.ndim(fee) == 1}
+    if lengths and not columns:
+        who = by_name("fees", own, expert_names, default=0.0)
+        if len(lengths) > 1:
+            raise InputError(f"must be one number for each case, got {join_names(lengths)}.", argument="fees")
+        return _fees_of_cases(np.column_stack([np.broadcast_to(fee, *lengths) for fee in who]), expert_names), {}, ()
     for name, fee in own.items():
         if name not in columns and not _is_number(fee):
             raise InputError(Argument("fees", {name: fee}), ": expected a number, or @ and the name of a column.")
-    amounts = {name: 0.0 if name in columns else float(fee) for name, fee in own.items()}
+    amounts = {name: 0.0 if name in columns else float(np.nan if fee is None else fee) for name, fee in own.items()}
     places = {expert_names.index(name): column for name, column in columns.items() if name in expert_names}
     return np.array(fees_by_name(amounts, expert_names)), places, unnamed
 
 
+def _fees_of_cases(values: Any, expert_names: tuple[str, ...]) -> FloatArray:
+    """Return fees (n, J), NaN where they are as learned; refuse those that are negative or infinite."""
+    fees = np.asarray(values, dtype=np.float64)
+    unknown = np.isnan(fees)
+    known = fee_matrix(np.where(unknown, 0.0, fees), **_shape(fees, expert_names), expert_names=expert_names)
+    return np.where(unknown, np.nan, known) if unknown.any() else known
+
+
 def _is_number(fee: Any) -> bool:
-    """Whether a fee is a number; a text that is one counts."""
+    """Whether a fee is a number; a text that is one counts, and so does None, which is no fee."""
     try:
-        float(fee)
+        float(np.nan if fee is None else fee)
     except (TypeError, ValueError):
         return False
     return True
@@ -415,7 +506,7 @@ def fees_by_name(fees: Any, expert_names: tuple[str, ...]) -> list[float]:
         raise InputError(": there are no experts to be paid; leave it out.", argument="fees")
     listed = by_name("fees", fees, expert_names, default=0.0)
     try:
-        fees = [float(fee) for fee in listed]
+        fees = [float(np.nan if fee is None else fee) for fee in listed]
     except (TypeError, ValueError) as error:
         raise InputError(f"must be numbers in the unit of the error costs: {error}.", argument="fees") from error
     if len(fees) != len(expert_names):
@@ -423,7 +514,7 @@ def fees_by_name(fees: Any, expert_names: tuple[str, ...]) -> list[float]:
     for name, fee in zip(expert_names, fees, strict=True):
         if fee < 0:
             raise InputError(Argument("fees", {name: fee}), ": a fee must not be negative.")
-        if not fee < float("inf"):
+        if fee == float("inf"):
             raise InputError(
                 Argument("fees", {name: fee}),
                 ": the fee must be finite; to rule an expert out pass ",

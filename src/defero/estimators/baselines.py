@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from defero.core.errors import InputError
+from defero.core.checks.arrays import probability
 from defero.core.labels import Labels
 from defero.decide.rules import AlwaysAskBest, AskAtRandom, AskBelowThreshold, NeverAsk, Rule
 from defero.estimators.base import DeferralEstimator
@@ -119,9 +119,9 @@ class RandomExpert(Baseline):
         self.random_state = random_state
 
     def _rule(self, data: TrainingData) -> Rule:
-        if not 0 <= self.share <= 1:
-            raise InputError(f"must lie in [0, 1], got {self.share}.", argument="share")
-        return AskAtRandom(share=float(self.share), seed=int(check_random_state(self.random_state).randint(2**31)))
+        return AskAtRandom(
+            share=probability("share", self.share), seed=int(check_random_state(self.random_state).randint(2**31))
+        )
 
 
 class ConfidenceThreshold(Baseline):
@@ -151,10 +151,8 @@ class ConfidenceThreshold(Baseline):
         self.threshold = threshold
 
     def _rule(self, data: TrainingData) -> Rule:
-        threshold = max(_shares(data), default=0.0) if self.threshold is None else float(self.threshold)
-        if not 0 <= threshold <= 1:
-            raise InputError(f"must lie in [0, 1], got {self.threshold}.", argument="threshold")
-        return AskBelowThreshold(threshold)
+        threshold = max(_shares(data), default=0.0) if self.threshold is None else self.threshold
+        return AskBelowThreshold(probability("threshold", threshold))
 
 
 def _shares(data: TrainingData) -> list[float]:

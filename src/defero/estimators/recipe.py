@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from defero.core.checks.arrays import one_of, whole_number
 from defero.core.errors import InputError
-from defero.core.wording import join_names
 
 _CHOICES = {
     "branches": ("auto", "one", "heads", "two"),
     "augmentation": ("crop-and-flip", "crop", "none"),
-    "precision": ("float32", "float64", "bf16-mixed"),
+    "precision": (None, "float32", "float64", "bf16-mixed"),
     "resume": ("auto", "never"),
 }
 
@@ -76,15 +76,12 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name, options in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in options and not (name == "precision" and value is None):
-                raise InputError(f"must be one of {join_names(options)}, got {value!r}.", argument=name)
+            one_of(name, getattr(self, name), options)
         if not 0 <= self.validation_fraction < 1:
             raise InputError(f"must lie in [0, 1), got {self.validation_fraction}.", argument="validation_fraction")
         for name in ("max_epochs", "batch_size", "patience"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, float) or value < 1):
-                raise InputError(f"must be a whole number of at least 1, got {value!r}.", argument=name)
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), least=1)
         for name in ("learning_rate", "weight_decay"):
             value = getattr(self, name)
             if value is not None and not value >= 0:

@@ -27,7 +27,7 @@ MOST_ITEMS = 100_000
 """So many items, drawn at random, are learned from."""
 _ENOUGH_HELD_OUT = 50_000
 _AT_ONCE = 2_000_000
-FEW_ANSWERS = 20_000
+FEW_ANSWERS = 60_000
 """Up to so many answers, all folds are held out; of more, one."""
 
 

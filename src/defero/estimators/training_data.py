@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from defero.core.answers import Answers, Triplets, group_by_expert
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names, refuse_text
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, float_matrix, names, one_of, refuse_text
+from defero.core.checks.experts import complete_labels
 from defero.core.errors import Argument, InputError
-from defero.core.labels import Labels, as_column, code_answers, is_missing, names_in
+from defero.core.labels import Labels, code_answers, names_in
 from defero.core.order import row_order
 from defero.core.wording import join_names
 from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumberedColumns, NumericColumn
@@ -141,22 +142,10 @@ AnswerWeights = By
 
 def with_answer_weights(data: TrainingData, by: AnswerWeights | None) -> TrainingData:
     """Return the data with answers weighted by the inverse probability of being given; unchanged if None."""
-    if by is not None and by not in get_args(AnswerWeights):
-        raise InputError(
-            f"must be None or one of {join_names(get_args(AnswerWeights))}, got {by!r}.", argument="answer_weights"
-        )
+    one_of("answer_weights", by, (None, *get_args(AnswerWeights)))
     if by is None or not data.n_experts:
         return data
-    weight = answer_weights(
-        data.item_idx,
-        data.expert_idx,
-        data.label_idx,
-        data.features,
-        n_classes=data.n_classes,
-        n_experts=data.n_experts,
-        by=by,
-    )
-    return replace(data, answer_weight=weight)
+    return replace(data, answer_weight=answer_weights(data.answers, data.label_idx, data.features, by=by))
 
 
 def no_answers(n_items: int) -> Answers:
@@ -189,14 +178,7 @@ def group_numbers(groups: ArrayLike, *, n_items: int) -> IntArray:
     >>> group_numbers(["lea", "jo", "lea"], n_items=3).tolist()
     [1, 0, 1]
     """
-    column = as_column(groups, name="groups")
-    if len(column) != n_items:
-        raise InputError(f"must have one entry per item: {n_items} items, got {len(column)}.", argument="groups")
-    gap = next((row for row, group in enumerate(column.tolist()) if is_missing(group)), None)
-    if gap is not None:
-        raise InputError(
-            f"must name a group in every row, got none in row {gap}; give it a group of its own.", argument="groups"
-        )
+    column = complete_labels("groups", groups, n_items=n_items)
     return np.unique(column.astype(str), return_inverse=True)[1].astype(np.int64)
 
 
@@ -226,7 +208,7 @@ def training_matrix(
     _refuse_text(X)
     matrix, _ = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite=False)
     if not fills_gaps or not np.isnan(matrix).any():
-        return check_finite(matrix), None
+        return float_matrix("X", matrix), None
     table = NumberedColumns(matrix)
     recipe = FeatureRecipe.learn(table, source="X")
     return recipe.apply(table), recipe
@@ -257,7 +239,7 @@ def checked_rows(estimator: Any, X: Any, team: Team) -> Any:
         return X if team.recipe is not None else np.asarray(X, dtype=np.float64)
     _refuse_text(X)
     if team.recipe is None:
-        return check_finite(validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False))
+        return float_matrix("X", validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False))
     return X
 
 
@@ -265,19 +247,6 @@ def _refuse_text(X: Any) -> None:
     """Name the cell of an array of objects or texts that is not a number; scikit-learn's error does not."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
         refuse_text("X", X)
-
-
-def check_finite(matrix: FloatArray) -> FloatArray:
-    """Return the matrix; raise if a cell is not finite."""
-    if np.isfinite(matrix).all():
-        return matrix
-    row, column = np.argwhere(~np.isfinite(matrix))[0]
-    what = "NaN" if np.isnan(matrix[row, column]) else "inf"
-    raise InputError(
-        f"contains {what} at row {row}, column {column}; expected finite numbers. Fill or drop such cells, "
-        "or fit on a DataFrame, whose missing cells are filled.",
-        argument="X",
-    )
 
 
 def warn_about_unused_columns(recipe: FeatureRecipe | None) -> None:

@@ -19,6 +19,8 @@ from defero.judge.intervals import clopper_pearson_interval as clopper_pearson_i
 from defero.judge.intervals import compare as compare
 from defero.judge.intervals import holm as holm
 from defero.judge.intervals import wilson_interval as wilson_interval
+from defero.judge.marks import CorrectedMean as CorrectedMean
+from defero.judge.marks import Judge as Judge
 from defero.judge.panels import missed_share as missed_share
 from defero.judge.panels import set_coverage as set_coverage
 from defero.judge.panels import set_size as set_size

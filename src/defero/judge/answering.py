@@ -1,14 +1,15 @@
 """Were answers given at random? One test for the label and for the features of who was asked about what."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, frozen, index_numbers, names, whole_number
+from defero.core.answers import Answers, Triplets
+from defero.core.checks.arrays import FloatArray, IntArray, float_matrix, frozen, index_numbers, names
 from defero.core.errors import Argument, InputError, Message
 from defero.core.wording import round_percent
 
@@ -32,34 +33,61 @@ class WhoAnswered:
 
     Attributes
     ----------
-    item_idx, expert_idx : (m,) int
-        The item of each answer, and whose it is.
+    answers : Answers
     label_idx : (n,) int
         The class of each item.
-    n_classes, n_experts : int
-        K and J.
+
+    Examples
+    --------
+    >>> who = WhoAnswered.of(Answers.from_cells(np.array([[-1, 0], [-1, -1], [0, 1]])), [0, 0, 1])
+    >>> who.answers.per_item().tolist(), who.by_class.tolist()
+    ([1, 0, 2], [[0, 1], [1, 1]])
     """
 
-    item_idx: IntArray
-    expert_idx: IntArray
+    answers: Answers
     label_idx: IntArray
     n_classes: int
-    n_experts: int
+
+    @classmethod
+    def of(cls, answers: Answers, label_idx: ArrayLike) -> Self:
+        """Check the labels."""
+        n_classes = None if answers.classes is None else len(answers.classes)
+        labels = index_numbers("label_idx", label_idx, below=n_classes, n_items=len(answers))
+        if not len(labels):
+            raise InputError(
+                "must hold at least one item, got none; pass answered and unanswered items alike.", argument="label_idx"
+            )
+        return cls(answers, labels, int(labels.max()) + 1 if n_classes is None else n_classes)
 
     @property
     def n_items(self) -> int:
         """How many items there are, n."""
         return len(self.label_idx)
 
+    @property
+    def n_experts(self) -> int:
+        """How many experts there are, J."""
+        return self.answers.n_experts
+
     @cached_property
-    def per_item(self) -> IntArray:
-        """How many answers each item got, (n,)."""
-        return np.bincount(self.item_idx, minlength=self.n_items)
+    def triplets(self) -> Triplets:
+        """The answers one by one."""
+        return self.answers.triplets()
+
+    @property
+    def item_idx(self) -> IntArray:
+        """The item of each answer, (m,)."""
+        return self.triplets.item_idx
+
+    @property
+    def expert_idx(self) -> IntArray:
+        """Whose each answer is, (m,)."""
+        return self.triplets.expert_idx
 
     @cached_property
     def per_expert(self) -> IntArray:
         """How many answers each expert gave, (J,)."""
-        return np.bincount(self.expert_idx, minlength=self.n_experts)
+        return self.answers.per_expert()
 
     @cached_property
     def per_class(self) -> IntArray:
@@ -72,48 +100,11 @@ class WhoAnswered:
         cell = self.expert_idx * self.n_classes + self.label_idx[self.item_idx]
         return np.bincount(cell, minlength=self.n_experts * self.n_classes).reshape(self.n_experts, self.n_classes)
 
-    def part(self, items: IntArray) -> "WhoAnswered":
-        """Return the answers to some of the items, numbered anew."""
-        place = np.full(self.n_items, -1)
-        place[items] = np.arange(len(items))
-        inside = place[self.item_idx] >= 0
-        new_items, experts = place[self.item_idx[inside]], self.expert_idx[inside]
-        return WhoAnswered(new_items, experts, self.label_idx[items], self.n_classes, self.n_experts)
-
     def sums(self, values: FloatArray) -> FloatArray:
         """Add up what the items have, (n, c), over the items that each expert answered, (J, c)."""
         of_answers = values[self.item_idx]
         columns = [np.bincount(self.expert_idx, one, minlength=self.n_experts) for one in of_answers.T]
         return np.column_stack(columns) if columns else np.empty((self.n_experts, 0))
-
-
-def who_answered(
-    item_idx: ArrayLike, expert_idx: ArrayLike, label_idx: ArrayLike, *, n_classes: int, n_experts: int
-) -> WhoAnswered:
-    """Check the answers and the labels.
-
-    >>> who = who_answered([0, 2, 2], [1, 0, 1], [0, 0, 1], n_classes=2, n_experts=2)
-    >>> who.per_item.tolist(), who.by_class.tolist()
-    ([1, 0, 2], [[0, 1], [1, 1]])
-    """
-    n_classes = whole_number("n_classes", n_classes, least=0)
-    n_experts = whole_number("n_experts", n_experts, least=0)
-    labels = index_numbers("label_idx", label_idx, below=n_classes)
-    if not len(labels):
-        raise InputError(
-            "must hold at least one item, got none; pass answered and unanswered items alike.", argument="label_idx"
-        )
-    items = index_numbers("item_idx", item_idx, below=len(labels))
-    experts = index_numbers("expert_idx", expert_idx, below=n_experts, n_items=len(items))
-    cells = np.sort(items * n_experts + experts)
-    twice = np.flatnonzero(cells[1:] == cells[:-1])
-    if twice.size:
-        item, expert = divmod(int(cells[twice[0]]), n_experts)
-        raise InputError(
-            f"and expert_idx must name each answer once, got item {item} of expert {expert} twice; keep one.",
-            argument="item_idx",
-        )
-    return WhoAnswered(items, experts, labels, n_classes, n_experts)
 
 
 def known_features(features: ArrayLike | None, *, n_items: int) -> FloatArray:
@@ -229,15 +220,10 @@ class AnsweringCheck:
 
 
 def check_answering(
-    item_idx: ArrayLike,
-    expert_idx: ArrayLike,
+    answers: Answers,
     label_idx: ArrayLike,
     features: ArrayLike | None = None,
     *,
-    n_classes: int,
-    n_experts: int,
-    expert_names: object = None,
-    classes: Sequence[object] | None = None,
     rng: np.random.Generator | None = None,
 ) -> AnsweringCheck:
     """Test whether who answered what depends on the features, or on the label given the features.
@@ -251,17 +237,13 @@ def check_answering(
 
     Parameters
     ----------
-    item_idx, expert_idx : (m,) int
-        Which item, and whose answer; each pair once.
+    answers : Answers of J experts to n items
+        Such as `ExpertTable.coded`; what was said plays no part.
     label_idx : (n,) int
         The class of each item that somebody might have answered, answered or not. It must not be made of the answers:
         a majority leans to what its voters say, and so seems to depend on who they were.
     features : (n, d), optional
         What the experts' heads will read. Columns of a posterior that was not learned from the item itself help.
-    n_classes, n_experts : int
-        K and J.
-    expert_names, classes : names, optional
-        For the words.
     rng : numpy Generator, optional
         Shuffles the items; by default always the same way.
 
@@ -269,20 +251,17 @@ def check_answering(
     --------
     >>> rng = np.random.default_rng(0)
     >>> label = (rng.random(2_000) < 0.3).astype(int)
-    >>> item = np.flatnonzero(rng.random(2_000) < np.where(label == 1, 0.9, 0.2))
-    >>> check = check_answering(item, np.zeros(len(item), int), label, n_classes=2, n_experts=1)
+    >>> answered = rng.random(2_000) < np.where(label == 1, 0.9, 0.2)
+    >>> check = check_answering(Answers.from_cells(np.where(answered, 0, -1)[:, None]), label)
     >>> check.depends_on_label, check.rates.round(1).tolist(), round(check.shift, 2)
     (True, [[0.2, 0.9]], 0.36)
     """
-    who = who_answered(item_idx, expert_idx, label_idx, n_classes=n_classes, n_experts=n_experts)
+    who = WhoAnswered.of(answers, label_idx)
     known = known_features(features, n_items=who.n_items)
-    class_names = tuple(map(str, range(n_classes) if classes is None else classes))
-    if len(class_names) != n_classes:
-        raise InputError(f"must be {n_classes} names, one per class, got {len(class_names)}.", argument="classes")
     rng = np.random.default_rng(0) if rng is None else rng
     most = min(MOST_ITEMS, max(2, who.n_items * MOST_ANSWERS // max(1, len(who.item_idx))))
     items = np.arange(who.n_items) if who.n_items <= most else np.sort(rng.choice(who.n_items, most, replace=False))
-    part, known = who.part(items), known[items]
+    part, known = WhoAnswered(answers.take(items), who.label_idx[items], who.n_classes), known[items]
     left, learned, of_class = _label_left_over(part, known, rng=rng)
     gaps = part.sums(left) / np.maximum(part.per_expert, 1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -293,8 +272,8 @@ def check_answering(
         shift=float((part.per_expert @ np.abs(gaps)).sum() / 2 / max(1, len(part.item_idx))),
         rates=frozen(rates),
         oddest=_oddest(part, gaps, of_class),
-        expert_names=names("expert_names", expert_names, count=n_experts),
-        classes=class_names,
+        expert_names=answers.expert_names or names("expert_names", None, count=who.n_experts),
+        classes=tuple(map(str, range(who.n_classes) if answers.classes is None else answers.classes.tolist())),
     )
 
 
@@ -325,7 +304,7 @@ def _label_left_over(
         return target, np.zeros_like(target), of_class
     plain = fitted = _bent(columns, target)
     if who.n_items >= FEWEST_LEARNED:
-        learned = [_boosted(columns, one, rng=rng) for one in (*target.T[:4], who.per_item) if np.ptp(one)]
+        learned = [_boosted(columns, one, rng=rng) for one in (*target.T[:4], who.answers.per_item()) if np.ptp(one)]
         squares = np.clip(columns, -4.0, 4.0) ** 2 if columns.shape[1] <= 40 else columns[:, :0]
         fitted = _bent(np.column_stack([columns, standardised(np.column_stack([*learned, squares]))]), target)
     return target - fitted, fitted - plain, of_class
@@ -371,7 +350,8 @@ def _p_value(who: WhoAnswered, values: FloatArray, learned: FloatArray | None, *
     answered = sparse.coo_array(
         (np.ones(len(who.item_idx)), (who.expert_idx, who.item_idx)), shape=(who.n_experts, who.n_items)
     )
-    chosen = sparse.vstack([answered, (who.per_item - who.per_item.mean())[None]]).tocsr()
+    per_item = who.answers.per_item()
+    chosen = sparse.vstack([answered, (per_item - per_item.mean())[None]]).tocsr()
     # Drawing without putting back narrows the spread of an expert's sum.
     spread = sparse.diags_array(np.append(1.0 - who.per_expert / who.n_items, 1.0)) @ chosen.power(2)
     explained = 0.0 if learned is None else UNLEARNED * np.abs(chosen @ (learned[:, changing] / size[changing]))

@@ -14,7 +14,7 @@ from defero.core.checks.arrays import (
     IntArray,
     frozen,
     one_of,
-    place,
+    refuse,
     true_or_false,
     whole_number,
 )
@@ -119,10 +119,7 @@ def check_forecasts(
     seen = None if observed is None else true_or_false("observed", observed, shape=claimed.shape)
     was_right = true_or_false("correct", correct, shape=claimed.shape, seen=seen)
     strange = ~((claimed >= 0) & (claimed <= 1)) & (True if seen is None else seen)
-    if strange.any():
-        raise InputError(
-            f"must lie in [0, 1], got {place(claimed, strange)}; pass probabilities, not logits.", argument=name
-        )
+    refuse(name, claimed, np.asarray(strange), "must lie in [0, 1]", "pass probabilities, not logits")
     one_column = claimed.ndim == 1
     if one_column:
         claimed, was_right = claimed[:, None], was_right[:, None]

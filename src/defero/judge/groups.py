@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, check_length, frozen, whole_number
+from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers, refuse, whole_number
 from defero.core.checks.experts import chosen_experts, complete_labels
 from defero.core.errors import InputError
 from defero.core.labels import Labels
@@ -125,12 +125,7 @@ def decision_calibration(
         raise InputError(
             f"must have shape ({len(chosen)}, J), one row per item of expert, got {shape}.", argument="expert_proba"
         )
-    if chosen.size and chosen.max() >= shape[1]:
-        item = int(np.argmax(chosen))
-        raise InputError(
-            f"must be below {shape[1]}, the number of columns of expert_proba, got {chosen[item]} for item {item}.",
-            argument="expert",
-        )
+    refuse("expert", chosen, chosen >= shape[1], f"must be below {shape[1]}, the number of columns of expert_proba")
     asked_mask = chosen[:, None] == np.arange(shape[1])
     forecasts = check_forecasts(expert_proba, correct, asked_mask, name="expert_proba")
     items = np.flatnonzero(asked_mask.any(axis=1))
@@ -182,13 +177,8 @@ def skill_by_class(
     """
     n_classes = whole_number("n_classes", n_classes, least=1)
     forecasts = check_forecasts(np.zeros(np.shape(correct)), correct, observed, name="correct")
-    classes = np.asarray(label_idx)
-    check_length("label_idx", classes, n_items=len(forecasts.correct))
-    if classes.size and (classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= n_classes):
-        raise InputError(
-            f"must be whole numbers in 0..{n_classes - 1}, the numbers of the classes.", argument="label_idx"
-        )
-    count, right, _ = _sums(forecasts, classes.astype(np.int64), n_classes)
+    classes = index_numbers("label_idx", label_idx, below=n_classes, n_items=len(forecasts.correct))
+    count, right, _ = _sums(forecasts, classes, n_classes)
     return Accuracies.of(right.T.copy(), count.T.copy(), level=level)
 
 

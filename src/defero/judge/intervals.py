@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
-from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers, one_of, share
+from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers, one_of, refuse, share
 from defero.core.display import Plain, number
 from defero.core.errors import InputError
 
@@ -311,9 +311,7 @@ def holm(p_values: ArrayLike) -> FloatArray:
     [0.06, 0.03, 0.06]
     """
     values = numbers("p_values", p_values)
-    if values.size and (values.min() < 0 or values.max() > 1):
-        item = int(np.argmax((values < 0) | (values > 1)))
-        raise InputError(f"must lie in [0, 1], got {values[item]:g} at {item}.", argument="p_values")
+    refuse("p_values", values, (values < 0) | (values > 1), "must lie in [0, 1]")
     order = np.argsort(values, kind="stable")
     adjusted = np.empty_like(values)
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(values), 0, -1) * values[order]))

@@ -5,10 +5,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.answers import Answers
 from defero.core.checks.arrays import FloatArray, IntArray, one_of
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
-from defero.judge.answering import WhoAnswered, directions, known_features, who_answered
+from defero.judge.answering import WhoAnswered, directions, known_features
 
 By = Literal["label", "label+features"]
 MOST = 10.0
@@ -18,13 +19,10 @@ _LEAST = 1e-6
 
 
 def answer_weights(
-    item_idx: ArrayLike,
-    expert_idx: ArrayLike,
+    answers: Answers,
     label_idx: ArrayLike,
     features: ArrayLike | None = None,
     *,
-    n_classes: int,
-    n_experts: int,
     by: By = "label",
     most: float = MOST,
 ) -> FloatArray:
@@ -38,7 +36,7 @@ def answer_weights(
 
     Parameters
     ----------
-    item_idx, expert_idx, label_idx, features, n_classes, n_experts
+    answers, label_idx, features
         As in `check_answering`; features are needed by="label+features" alone.
     by : "label" or "label+features"
         What answering depends on. Where it depends on the features too, and these predict the label, weights by the
@@ -52,14 +50,15 @@ def answer_weights(
     Examples
     --------
     >>> label = np.array([0] * 7 + [1] * 3)  # all of class 1 were answered, and one in seven of class 0
-    >>> weight = answer_weights([0, 7, 8, 9], [0, 0, 0, 0], label, n_classes=2, n_experts=1)
+    >>> answered = np.isin(np.arange(10), [0, 7, 8, 9])
+    >>> weight = answer_weights(Answers.from_cells(np.where(answered, 0, -1)[:, None]), label)
     >>> weight.round(2).tolist()  # class 0 counts 0.7 in all items, and so here
     [2.8, 0.4, 0.4, 0.4]
     """
     one_of("by", by, get_args(By))
     if not most >= 1:
         raise InputError(f"must be 1 or more, got {most!r}; 10 lets an answer count ten times.", argument="most")
-    who = who_answered(item_idx, expert_idx, label_idx, n_classes=n_classes, n_experts=n_experts)
+    who = WhoAnswered.of(answers, label_idx)
     known = known_features(features, n_items=who.n_items)
     if by == "label+features" and features is None:
         raise InputError("must be given by='label+features', got None; pass them or by='label'.", argument="features")
@@ -136,10 +135,11 @@ def _pool_log_odds(who: WhoAnswered, towards: FloatArray) -> FloatArray:
     share = min(max(share, 1e-9), 1.0 - 1e-9)
     start = np.zeros(columns.shape[1])
     start[: who.n_classes] = np.log(share / (1.0 - share))
+    per_item = who.answers.per_item()
     slopes, prior = start.copy(), np.where(np.arange(len(start)) < who.n_classes, _WEAK, 1.0)
     for _ in range(25):
         proba = sigmoid(columns @ slopes)
-        gradient = columns.T @ (who.per_item - who.n_experts * proba) - prior * (slopes - start)
+        gradient = columns.T @ (per_item - who.n_experts * proba) - prior * (slopes - start)
         curved = (columns.T * (who.n_experts * proba * (1.0 - proba))) @ columns + np.diag(prior)
         step = np.linalg.solve(curved, gradient)
         slopes = slopes + step * min(1.0, 3.0 / max(1e-300, float(np.abs(step).max())))

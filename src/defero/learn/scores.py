@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
 from defero.core.codec import Within
 from defero.core.errors import InputError
-from defero.core.scores import Scores, logit
+from defero.core.scores import Scores
 
 _NUMBERS_AT_ONCE = 4_000_000
 
@@ -130,9 +130,9 @@ class ScoreScorer:
 
     def score(self, features: FloatArray) -> Scores:
         """Return the scores of n items, (n, d): no classes, and expected scores as P(right)."""
-        proba = self.predict(features)
-        n_items = len(proba)
-        return Scores.computed(np.zeros((n_items, 0)), np.zeros(n_items), logit(proba), "logit", expert_proba=proba)
+        values = self.linear_values(features)
+        n_items = len(values)
+        return Scores.computed(np.zeros((n_items, 0)), np.zeros(n_items), values, "share")
 
     def predict(self, features: FloatArray) -> FloatArray:
         """Return the expected scores of n items, (n, J)."""
@@ -211,6 +211,12 @@ class LearnedPrices:
         price = np.maximum(features @ self.weights + self.intercept, 0.0)
         price[:, ~self.known] = np.nan
         return price
+
+    def of(self, features: FloatArray) -> FloatArray:
+        """Return the prices (n, J), or (J,) where they are the same for every item."""
+        if self.weights.any():
+            return self.predict(features)
+        return np.where(self.known, np.maximum(self.intercept, 0.0), np.nan)
 
     def take(self, experts: IntArray) -> "LearnedPrices":
         """Return the prices of some experts, in this order."""

@@ -11,11 +11,11 @@ from defero.core.checks.arrays import BoolArray, flags
 from defero.core.errors import InputError
 from defero.core.results import MODEL
 from defero.core.trial import Trial
+from defero.decide.curve import Curve
 from defero.judge import DeferralCurve, deferral_curve, wilson_interval
 from defero.judge.accuracy import trial_curve
 from defero.plotting import style
 from defero.plotting.style import Display, check_sizes
-from defero.pools.curve import PoolCurve
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class PoolFrontierDisplay:
     @classmethod
     def from_curve(
         cls,
-        curve: PoolCurve,
+        curve: Curve,
         *,
         ax: Axes,
         chosen: tuple[float, float] | None = None,
@@ -153,7 +153,7 @@ class PoolFrontierDisplay:
 
         Parameters
         ----------
-        curve : PoolCurve
+        curve : Curve
         ax : Axes
         chosen, random : (cost, quality), optional
         oracle : float, optional

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels
+from defero.core.results import MODEL as NOBODY
 from defero.core.wording import money
 from defero.decide.assigning.assign import assign
+from defero.decide.frontier import choices_at, frontier_steps, steps_within
 from defero.decide.terms import Capacity, Terms
-from defero.pools.frontier import NOBODY, choices_at, frontier_steps, steps_within
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,7 @@ def by_budget(score: FloatArray, price: FloatArray, can: BoolArray, budget: floa
             "total.",
             argument="budget",
         )
-    spent = float(steps.trade_off[n_steps - 1]) if n_steps else 0.0
+    spent = float(steps.error_cost[n_steps - 1]) if n_steps else 0.0
     trade_off = np.inf if n_steps == len(steps.item) else spent
     return PoolChoice(choices_at(steps, n_steps), f"within a budget of {money(budget)}", trade_off)
 

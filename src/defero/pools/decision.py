@@ -10,9 +10,9 @@ from defero.core.checks.arrays import FloatArray, IntArray, frozen
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
+from defero.core.results import MODEL as NOBODY
 from defero.core.wording import count_of, join_names, money
 from defero.pools.copies import score_interval
-from defero.pools.frontier import NOBODY
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,8 +12,8 @@ from defero.core.display import Preformatted
 from defero.core.errors import InputError
 from defero.core.order import HashArray
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.decide.frontier import upper_hull
 from defero.learn.scores import LearnedPrices, ScoreScorer
-from defero.pools.frontier import upper_hull
 
 NotNegative = Annotated[float, Within(0)]
 

@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
+from defero.core.results import MODEL as NOBODY
 from defero.core.wording import count_of, money
+from defero.decide.curve import Curve, curve_of, member_means
 from defero.pools.copies import mean_interval
-from defero.pools.curve import PoolCurve, member_means, pool_curve
 from defero.pools.decision import FreeChoice, PoolDecision
-from defero.pools.frontier import NOBODY
-from defero.pools.parts import best_at_trade_off, best_single, training_hull
-from defero.pools.router import PoolRouter
+from defero.pools.parts import PoolFacts, best_at_trade_off, best_single, training_hull
+from defero.pools.router import PoolRouter, router_of
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class PoolRecord:
         one draw. nan where every item has a score of one member only.
     net_gain : (difference, low, high)
         The same for the net value, score times trade-off minus price; nan where there is no trade-off or no price.
-    curve : PoolCurve or None
+    curve : Curve or None
         Quality against cost on the compared items; None where no price is known.
     free : FreeChoice or None
         The choice among all members, where the chosen one has a score; None where every score is known.
@@ -82,7 +82,7 @@ class PoolRecord:
     oracle: PoolWay
     gain: tuple[float, float, float]
     net_gain: tuple[float, float, float]
-    curve: PoolCurve | None
+    curve: Curve | None
     free: FreeChoice | None = None
     best_paid: PoolWay | None = None
 
@@ -250,7 +250,7 @@ class PoolRecord:
 
 
 def judge_pool(
-    team: PoolRouter,
+    team: Any,
     X: Any,
     scores: FloatArray,
     *,
@@ -263,7 +263,7 @@ def judge_pool(
 
     Parameters
     ----------
-    team : PoolRouter
+    team : Team without classes, or PoolRouter
     X : n items
     scores : (n, J)
         NaN where there are none: who has no score for an item is not chosen for it. Every item has a score of somebody
@@ -275,6 +275,8 @@ def judge_pool(
     groups : (n,), optional
         Items that belong together: the interval of the gain counts them as one draw.
     """
+    if hasattr(team, "score_facts"):
+        team = router_of(team, PoolFacts())
     present = np.broadcast_to(True if available is None else np.asarray(available, dtype=np.bool_), scores.shape)
     scores = np.where(present, scores, np.nan)
     scored = np.isfinite(scores)
@@ -348,12 +350,10 @@ def _cheapest(team: PoolRouter, scores: FloatArray, price: FloatArray) -> PoolWa
     return PoolWay(team.expert_names[j], float(quality[j]), float(cost[j]))
 
 
-def _curve(
-    team: PoolRouter, expected: FloatArray, scores: FloatArray, price: FloatArray, present: BoolArray
-) -> PoolCurve:
+def _curve(team: PoolRouter, expected: FloatArray, scores: FloatArray, price: FloatArray, present: BoolArray) -> Curve:
     """Return the curve; the zero router's members are those of the training rows, if their prices are known there."""
     hull = training_hull(team, present)
-    return pool_curve(expected, price, scores=scores, expert_names=team.expert_names, hull=hull)
+    return curve_of(expected, price, scores=scores, expert_names=team.expert_names, hull=hull)
 
 
 def _oracle(scores: FloatArray, price: FloatArray, scored: BoolArray) -> PoolWay:
@@ -379,9 +379,9 @@ def number(value: float) -> float | None:
     return round(float(value), 6) if np.isfinite(value) else None
 
 
-def _frontier(curve: PoolCurve | None) -> list[dict[str, float | None]] | None:
+def _frontier(curve: Curve | None) -> list[dict[str, float | None]] | None:
     if curve is None:
         return None
     spread = np.unique(np.rint(np.linspace(0, len(curve) - 1, 21)).astype(np.int64))
-    columns = curve.columns()
+    columns = {name.replace("error_cost", "trade_off"): values for name, values in curve.columns().items()}
     return [{name: number(float(values[k])) for name, values in columns.items()} for k in spread]

@@ -11,13 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, availability, by_name
+from defero.core.checks.scores import score_matrix
 from defero.core.codec import Packed
 from defero.core.errors import Argument, InputError, ModelFolderError
+from defero.core.results import MODEL as NOBODY
 from defero.core.wording import join_names
 from defero.data.fingerprint import row_fingerprints
 from defero.data.model_folder import MANIFEST, files_of, fitted_of, read_folder, write_folder
+from defero.data.recipes.inputs import feature_matrix, input_columns
+from defero.decide.cascade import CascadeStep, Marking, cascade_step, check_marks, heard_marks
+from defero.decide.curve import Curve, curve_of
 from defero.decide.terms import Capacity
-from defero.pools.cascade import CascadeStep, Marking, cascade_step, check_marks, heard_marks
+from defero.judge.marks import Judge
 from defero.pools.choosing import (
     PoolChoice,
     RouteRule,
@@ -28,14 +33,10 @@ from defero.pools.choosing import (
     by_trade_off,
     rule_of,
 )
-from defero.pools.curve import PoolCurve, pool_curve
 from defero.pools.decision import PoolDecision
-from defero.pools.features import feature_matrix, input_columns
-from defero.pools.frontier import NOBODY
-from defero.pools.inputs import price_matrix, score_matrix
-from defero.pools.judge import Judge
+from defero.pools.inputs import price_matrix
 from defero.pools.members import with_member, without_member
-from defero.pools.parts import PoolParts, training_hull
+from defero.pools.parts import PoolFacts, PoolParts, training_hull
 
 
 class PoolRouter(PoolParts):
@@ -189,7 +190,7 @@ class PoolRouter(PoolParts):
 
     def curve(
         self, X: Any, scores: Any = None, *, prices: Any = None, available: Mapping[str, bool] | ArrayLike | None = None
-    ) -> PoolCurve:
+    ) -> Curve:
         """Return quality against cost at every trade-off, beside the zero router.
 
         Parameters
@@ -208,7 +209,7 @@ class PoolRouter(PoolParts):
             raise InputError(f"must have shape {expected.shape}, got {real.shape}.", argument="scores")
         can = self._can(available, len(features))
         hull = training_hull(self, None if can is None else np.asarray(can.any(axis=0)))
-        return pool_curve(expected, price, expert_names=self.expert_names, scores=real, can=can, hull=hull)
+        return curve_of(expected, price, expert_names=self.expert_names, scores=real, can=can, hull=hull)
 
     def next_step(
         self,
@@ -257,7 +258,7 @@ class PoolRouter(PoolParts):
             can,
             marking=marking,
             covariance=self.covariance,
-            trade_off=trade_off,
+            error_cost=trade_off,
         )
 
     def _can(self, available: Any, n_items: int) -> BoolArray | None:
@@ -344,6 +345,25 @@ class PoolRouter(PoolParts):
         if model.manifest.get("kind") != cls.kind:
             raise ModelFolderError(f"{folder}: is not a pool but a team with classes; load it with Team.load.")
         return read_pool(Path(folder), model)
+
+
+def router_of(team: Any, facts: PoolFacts) -> PoolRouter:
+    """Return a team without classes as a router, with what is remembered of its table."""
+    scores = team.score_facts
+    return PoolRouter(
+        team.scorer,
+        team.expert_names,
+        team.answer_counts,
+        scores.train_score,
+        scores.train_price,
+        scores.covariance,
+        scores.chosen_map,
+        team.prices,
+        team.recipe,
+        team.seen["fit"],
+        team.rows_key,
+        facts,
+    )
 
 
 def is_pool_folder(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import names
+from defero.core.checks.arrays import FloatArray, names
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels, find_classes
 from defero.core.scores import Scores
@@ -59,7 +59,7 @@ class ArrayScorer:
 
 
 def given_scorer(
-    class_proba: Callable[[Any], ArrayLike] | ArrayLike,
+    class_proba: Callable[[Any], ArrayLike] | ArrayLike | None,
     expert_proba: Callable[[Any], ArrayLike] | ArrayLike,
     *,
     classes: ArrayLike | None,
@@ -67,9 +67,13 @@ def given_scorer(
 ) -> tuple[FunctionScorer | ArrayScorer, Labels, tuple[str, ...]]:
     """Return a scorer on two functions or two arrays, with its classes (K,) and the J experts' names.
 
-    For arrays, classes are 0..K-1 and experts `expert_0`, ... where nothing is said; functions need both.
+    For arrays, classes are 0..K-1 and experts `expert_0`, ... where nothing is said; functions need both. Without
+    `class_proba` there are no classes.
     """
     scorer: FunctionScorer | ArrayScorer
+    if class_proba is None:
+        classes = np.empty(0, dtype=object)
+        class_proba = _no_classes if callable(expert_proba) else _no_classes(expert_proba)
     if callable(class_proba) and callable(expert_proba):
         if classes is None or expert_names is None:
             raise InputError(
@@ -97,9 +101,14 @@ def given_scorer(
                 f"must be {scores.n_classes} labels, one per column of class_proba, got {len(np.asarray(classes))}.",
                 argument="classes",
             )
-    labels = find_classes(classes, name="classes")
+    labels = find_classes(classes, name="classes") if np.size(classes) else np.empty(0, dtype=object)
     if not np.array_equal(labels, np.asarray(classes)):
         raise InputError(
             f"must be distinct and sorted like the columns, got {join_names(np.asarray(classes))}.", argument="classes"
         )
     return scorer, labels, tuple(str(name) for name in np.asarray(expert_names))
+
+
+def _no_classes(items: Any) -> FloatArray:
+    """Return probabilities (n, 0) of items without classes."""
+    return np.empty((len(items), 0))

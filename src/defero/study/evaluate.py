@@ -6,9 +6,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from defero.core import ExpertTable
+from defero.core import Answers, ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.display import plain
 from defero.core.errors import InputError, TableError
@@ -236,16 +234,8 @@ def chosen_cases(trial: Trial) -> str | None:
     """
     if not len(trial):
         return None
-    item_idx, expert_idx = np.nonzero(trial.observed)
-    check = check_answering(
-        item_idx,
-        expert_idx,
-        trial.label_idx,
-        n_classes=len(trial.classes),
-        n_experts=len(trial.expert_names),
-        expert_names=trial.expert_names,
-        classes=trial.classes.tolist(),
-    )
+    answers = Answers.from_cells(trial.answer_idx, classes=trial.classes, expert_names=trial.expert_names)
+    check = check_answering(answers, trial.label_idx)
     if not check.depends_on_label or check.shift <= SMALL_SHIFT:
         return None
     p = f"p = {check.p_label:.2g}"

@@ -330,17 +330,7 @@ def answering_in(
     if not learn.n_experts or cases.n_majority:
         return None
     order = learn.row_order(groups=groups)  # folds and shuffles are drawn
-    item_idx, expert_idx, _ = learn.coded.take(order).triplets()
-    check = check_answering(
-        item_idx,
-        expert_idx,
-        learn.label_idx[order],
-        matrix[order],
-        n_classes=learn.n_classes,
-        n_experts=learn.n_experts,
-        expert_names=learn.expert_names,
-        classes=learn.classes.tolist(),
-    )
+    check = check_answering(learn.coded.take(order), learn.label_idx[order], matrix[order])
     notable = check.depends_on_label or check.depends_on_features
     sentences = (check.sentence(weighted=weights),) if notable else ()
     return AnsweringFacts(check.depends_on_label, check.depends_on_features, sentences)

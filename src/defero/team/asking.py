@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.labels import MISSING
 from defero.core.law import Belief, Law, belief_of
-from defero.core.results import Assignment, InTurn, NextSteps
+from defero.core.results import MODEL, Assignment, InTurn, NextSteps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import ask_in_turn, next_gains, next_step
 from defero.decide.assigning.assign import assign
 from defero.decide.assigning.limits import capacity_of
+from defero.decide.cascade import cascade_step, check_marks, heard_marks
 from defero.decide.costs import cost_of_answers
 from defero.decide.rules import MostLikelyRight
 from defero.decide.terms import TeamTerms
@@ -62,7 +63,9 @@ def gains_of(team: "Team", features: Any, scores: Scores, terms: TeamTerms) -> G
     if not isinstance(team.rule, MostLikelyRight):
         raise InputError(f"a team with the rule {team.rule.kind!r} compares no costs: fit a team that does.")
     check_probabilities(scores)
-    can, fee = terms.can_ask(len(scores)), terms.paid(len(scores))
+    terms = with_prices(team, features, terms)
+    can = terms.can_ask(len(scores))
+    fee = np.zeros(can.shape) if terms.by_score else terms.paid(len(scores))
 
     def of_part(rows: slice, part: Scores, right: FloatArray | None) -> Gains:
         label_idx, now = model_answer(part, terms)
@@ -81,6 +84,8 @@ def _expert_costs(team: "Team", scores: Scores, right: FloatArray | None, terms:
     if team.selection is not None:
         proba = team.selection.apply(scores)
         right = None if right is None else shifted(right, scores.expert_proba, proba)
+    if not scores.n_classes:
+        return terms.costs.largest * (1 - proba)
     nothing = np.full(proba.shape, MISSING)
     return cost_of_answers(belief_of(law_of(team), scores.class_proba, proba, nothing, right), terms.costs)
 
@@ -93,6 +98,13 @@ def model_answer(scores: Scores, terms: TeamTerms) -> tuple[IntArray, FloatArray
     of_labels = costs.of_labels(scores.class_proba)
     label_idx: IntArray = of_labels.argmin(axis=1)
     return label_idx, of_labels.min(axis=1)
+
+
+def with_prices(team: "Team", features: Any, terms: TeamTerms) -> TeamTerms:
+    """Return terms with the prices that `fit` learned where no fee is given."""
+    if terms.fees is not None and not np.isnan(terms.fees).any():
+        return terms
+    return terms.priced(None if team.prices is None else team.prices.of(features))
 
 
 def check_probabilities(scores: Scores) -> None:
@@ -162,6 +174,7 @@ def settle_in_turn(team: "Team", features: Any, scores: Scores, answer_idx: IntA
 
     Nobody is asked where asking did not pay on held-out cases.
     """
+    terms = with_prices(team, features, terms)
     own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & asks_in_turn(team, terms))
     return by_pieces(
         team,
@@ -190,6 +203,7 @@ def asks_in_turn(team: "Team", terms: TeamTerms) -> bool:
 def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> NextSteps:
     """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
     check_probabilities(scores)
+    terms = with_prices(team, features, terms)
     stopped = not asks_in_turn(team, terms)
     own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & (not stopped))
     steps = by_pieces(
@@ -213,6 +227,7 @@ def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArr
 def next_gains_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> Gains:
     """Return what each next question saves against answering now, given answers so far (n, J) as class numbers."""
     check_probabilities(scores)
+    terms = with_prices(team, features, terms)
     own = terms.spread(len(scores)).among(terms.can_ask(len(scores)))
     gains = by_pieces(
         team,
@@ -233,9 +248,44 @@ def assign_gains(team: "Team", gains: Gains, terms: TeamTerms, *, method: str = 
         terms=terms,
         answer_cost=gains.answer_cost,
         expert_names=team.expert_names,
-        label=team.classes[gains.label_idx],
+        label=None if team.scored_only else team.classes[gains.label_idx],
         method=method,
+        ask_all=team.scored_only,
     )
     if gains.stopped:  # the limits of 0 are not the user's, so they have no price
         return replace(batch, prices=np.minimum(batch.prices, 0.0), limit=None, why_not=DOES_NOT_PAY)
     return batch
+
+
+def cascade_of(team: "Team", features: Any, scores: Scores, marks: Any, asked: Any, terms: TeamTerms) -> NextSteps:
+    """Return the next step where an answer stands as it is: by a judge's marks, or after one question without a judge.
+
+    Members are the experts, and then the model if there is one.
+    """
+    from defero.team.deciding import decide_scored, members_of
+
+    terms, marking = with_prices(team, features, terms), terms.marking
+    if marking is not None and terms.by_score:
+        raise InputError("needs ", Argument("error_cost"), ": a mark is paid for while that pays.", argument="judge")
+    members = members_of(team, scores, terms, scores.expert_proba)
+    marked, answered = check_marks(marks, asked, members.proba.shape, members.names)
+    unit = terms.unit
+    if marking is None:
+        ask = np.where(answered.any(axis=1), MODEL, decide_scored(team, features, scores, terms).expert)
+        stands = np.where(answered.any(axis=1), np.where(answered, members.proba, -1.0).argmax(axis=1), MODEL)
+        rows = np.arange(len(ask))
+        p_right = np.where(stands == MODEL, np.nan, members.proba[rows, stands])
+        now = unit * (1 - np.nan_to_num(p_right))
+        paid = 0.0 if terms.by_score else unit * members.fees[rows, ask]
+        cost = np.where(ask == MODEL, now, unit * (1 - members.proba[rows, ask]) + paid)
+        judged = None
+    else:
+        pairs = np.eye(members.proba.shape[1]) if team.score_facts is None else team.score_facts.covariance
+        right = heard_marks(members.proba, marked, marking, pairs)
+        step = cascade_step(
+            right, unit * members.fees, answered, members.can, marking=marking, covariance=pairs, error_cost=unit
+        )
+        ask, judged, stands, p_right = step.ask, step.judged, step.answer, step.p_right
+        now, cost = unit * (1 - np.nan_to_num(p_right)), unit - step.value
+    nothing = np.full(len(ask), None, dtype=object)
+    return NextSteps(ask, members.names, nothing, p_right, now, cost, judged=judged, stands=stands)

@@ -1,6 +1,6 @@
 """Deciding: from scores and terms to who decides, who is on a panel, and what the team says."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -8,17 +8,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
+from defero.core.checks.scores import score_matrix
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.law import at
+from defero.core.order import HashArray
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
-from defero.core.scores import Scores, logit
-from defero.decide.rules import Grounds, MostLikelyRight, NeverAsk, best_expert, compare
+from defero.core.scores import Scores, logit, sigmoid
+from defero.core.wording import join_names
+from defero.decide.cascade import columns_by_name
+from defero.decide.curve import Curve, curve_of
+from defero.decide.rules import Grounds, Members, MostLikelyRight, NeverAsk, at_least, best_expert, compare
+from defero.decide.sharing import ALIKE, Sharing, near_best, shared
 from defero.decide.terms import TeamTerms
 from defero.decide.votes import VOTES, Ballot, answer_of_decider
-from defero.team.asking import DOES_NOT_PAY, by_pieces, gains_of, model_answer, settle_in_turn
+from defero.team.asking import DOES_NOT_PAY, by_pieces, gains_of, model_answer, settle_in_turn, with_prices
 from defero.team.panel import Panel, with_decider, with_recorded
-from defero.team.scoring import blocks_of, names_of, score_block
+from defero.team.score_facts import training_hull
+from defero.team.scoring import blocks_of, cases_of, names_of, score_block
 
 if TYPE_CHECKING:
     from defero.team.team import Team
@@ -33,19 +40,23 @@ def decide(team: "Team", X: Any, terms: TeamTerms, *, unusual: str) -> Decision:
     """Say who should decide each item; see `Team.decide`."""
     one_of("unusual", unusual, UNUSUAL)
     ask_unusual = unusual == "ask"
-    if not terms.costs.symmetric or terms.by_item:  # all items at once
+    if not terms.costs.symmetric:  # all items at once
         features = team.features(X)
         scores, marks = team.score_features(features), team.unusual(features)
-        return decide_scored(team, features, scores, terms, unusual=marks, ask_unusual=ask_unusual)
+        return decide_scored(team, features, scores, terms, unusual=marks, ask_unusual=ask_unusual, cases=X)
     blocks, n_items = blocks_of(team, X)
     named: list[Labels] = []
 
     def compared() -> Iterator[Grounds]:
+        start = 0
         for features, outside in blocks:
             scores = score_block(team, features, outside)
+            rows, start = slice(start, start + len(scores)), start + len(scores)
             names = None if outside is None else names_of(team, outside)
             named.extend([] if names is None else [names])
-            yield _compare(team, scores, terms, unusual=names, ask_unusual=ask_unusual)
+            own = with_prices(team, features, terms.take(rows))
+            cases = cases_of(team, X, features, start=rows.start)
+            yield _compare(team, scores, own, cases, unusual=names, ask_unusual=ask_unusual)
 
     whole = next(compared()) if n_items is None else Grounds.joined(compared(), n_items)
     return _decision(team, whole, terms, np.concatenate(named) if named else None)
@@ -59,8 +70,9 @@ def decide_scored(
     *,
     unusual: Labels | None = None,
     ask_unusual: bool = False,
+    cases: Any = None,
 ) -> Decision:
-    """Decide on scores at hand; `unusual` (n,) is as in `Decision`.
+    """Decide on scores at hand; `unusual` (n,) is as in `Decision`. The table of the `cases` has their keys.
 
     Where every error costs the same the probabilities minus the fees in units of one error are compared. Else the
     expected costs of the model's cheapest label and of each expert's answer are.
@@ -71,14 +83,20 @@ def decide_scored(
         Its `expected_cost` is in money. Its `model_value` and `best_value` are 1 minus the expected cost in units of
         the dearest error, which is P(right) minus the fee where every error costs the same.
     """
+    terms = with_prices(team, features, terms)
+    told_apart = cases_of(team, cases, features)
     if terms.costs.symmetric:
-        compared = _compare(team, scores, terms, unusual=unusual, ask_unusual=ask_unusual)
+        compared = _compare(team, scores, terms, told_apart, unusual=unusual, ask_unusual=ask_unusual)
         return _decision(team, compared, terms, unusual)
     gains = gains_of(team, features, scores, terms)
     best, gain = best_expert(gains.gain)
     pays = gain >= 0  # whether asking pays at all was judged for errors that all cost the same
     marks = np.full(len(scores), "", dtype=object) if unusual is None else unusual
-    expert = np.where((best != MODEL) & (pays | (ask_unusual & (marks != ""))), best, MODEL)
+    must_ask = ask_unusual & (marks != "")
+    least = np.where(pays | must_ask, np.maximum(gain - ALIKE * terms.unit, np.where(must_ask, -np.inf, 0.0)), np.nan)
+    best, n_alike = shared(near_best(gains.gain, least), best, Sharing(told_apart), expert_names=team.expert_names)
+    gain = np.where(n_alike > 1, at(gains.gain, best), gain) if scores.n_experts else gain
+    expert = np.where((best != MODEL) & (pays | must_ask), best, MODEL)
     is_asked, rows = expert != MODEL, np.arange(len(scores))
     model_value = 1 - gains.answer_cost / terms.unit
     p_right = at(scores.class_proba, gains.label_idx)
@@ -95,22 +113,69 @@ def decide_scored(
         p_right=p_right,
         unusual=marks,
         unit=terms.unit,
+        fee=np.where(is_asked, terms.paid(len(scores))[rows, expert], 0.0) if scores.n_experts else None,
+        n_alike=n_alike,
     )
 
 
-def _compare(team: "Team", scores: Scores, terms: TeamTerms, *, unusual: Labels | None, ask_unusual: bool) -> Grounds:
+def _compare(
+    team: "Team",
+    scores: Scores,
+    terms: TeamTerms,
+    cases: Callable[[IntArray], HashArray],
+    *,
+    unusual: Labels | None,
+    ask_unusual: bool,
+) -> Grounds:
     """Compare the model with the experts, whose probabilities are those of the one who is chosen."""
     log_odds = None
     if team.selection is not None and isinstance(team.rule, MostLikelyRight):
         log_odds = _bounded(team, team.selection.log_odds(scores), unusual)
-    return compare(
+    must_ask = unusual != "" if ask_unusual and unusual is not None else None
+    grounds = compare(
         scores,
         NeverAsk() if _never_asks(team) else team.rule,
         expert_names=team.expert_names,
         fees=terms.fees_in_errors,
         available=terms.available,
         chosen_log_odds=log_odds,
-        must_ask=unusual != "" if ask_unusual and unusual is not None else None,
+        must_ask=must_ask,
+        sharing=None if scores.link == "weight" else Sharing(cases, terms.fees if terms.by_score else None),
+    )
+    if terms.floor is not None and not _never_asks(team):
+        proba = scores.expert_proba if log_odds is None else sigmoid(log_odds)
+        members = members_of(team, scores, terms, proba)
+        if must_ask is not None:
+            members.can[must_ask & members.can[:, : scores.n_experts].any(axis=1), scores.n_experts :] = False
+        grounds = members.settled(grounds, *at_least(members, terms.floor), counted=not terms.by_score)
+    if team.score_facts is None:
+        return grounds
+    promised = team.score_facts.promised(grounds.p_right, scores.expert_proba.max(axis=1))
+    return grounds._replace(p_right=promised, expected_cost=grounds.expected_cost + grounds.p_right - promised)
+
+
+def members_of(team: "Team", scores: Scores, terms: TeamTerms, proba: FloatArray) -> Members:
+    """Return the members of a team with their P(right), (n, J), and fees in units of the dearest error."""
+    fees = 0.0 if terms.fees is None else terms.fees / terms.unit
+    return Members.of(scores, team.expert_names, proba, fees, terms.can_ask(len(scores)))
+
+
+def curve(team: "Team", X: Any, right: Any, terms: TeamTerms) -> Curve:
+    """Return quality against cost; see `Team.curve`."""
+    features = team.features(X)
+    scores = team.score_features(features)
+    own = replace(with_prices(team, features, replace(terms, costs_given=True)), floor=None)
+    proba = scores.expert_proba if team.selection is None else team.selection.apply(scores)
+    members = members_of(team, scores, own, proba)
+    shape, real = members.proba.shape, None
+    if right is not None:
+        real = score_matrix(columns_by_name("right", right, members.names, shape, default=np.nan), argument="right")[0]
+    if real is not None and real.shape != shape:
+        who = join_names(members.names, most=6)
+        raise InputError(f"must have shape {shape}, for {who}, got {real.shape}.", argument="right")
+    hull = training_hull(team, np.asarray(members.can.any(axis=0)))
+    return curve_of(
+        members.proba, members.fees * own.unit, expert_names=members.names, scores=real, can=members.can, hull=hull
     )
 
 
@@ -121,8 +186,14 @@ def _never_asks(team: "Team") -> bool:
 
 def _decision(team: "Team", compared: Grounds, terms: TeamTerms, unusual: Labels | None) -> Decision:
     why_not = DOES_NOT_PAY if _never_asks(team) else ""
-    unit = terms.unit if terms.given else None
-    return compared.decision(team.expert_names, unusual=unusual, why_not=why_not, unit=unit)
+    return compared.decision(
+        team.expert_names,
+        unusual=unusual,
+        why_not=why_not,
+        unit=terms.unit if terms.given else None,
+        floor=terms.floor,
+        otherwise=team.otherwise,
+    )
 
 
 def _bounded(team: "Team", log_odds: FloatArray, unusual: Labels | None) -> FloatArray:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from defero.core.codec import Share
 from defero.core.errors import Message
 from defero.data.table_spec import Control, TableSpec
 
@@ -55,7 +56,9 @@ class FitFacts:
     joined : names
         Experts who were added later.
     choice : str
-        Which model of the classes was chosen, by how much, and what was not tried.
+        Which model of the classes, or of the scores, was chosen, by how much, and what was not tried.
+    judge : (sensitivity, specificity)
+        Of the judge whose marks the scores are.
     """
 
     estimator: str | None = None
@@ -68,6 +71,7 @@ class FitFacts:
     shared_errors: SharedErrorFacts | None = None
     joined: tuple[str, ...] = ()
     choice: str | None = None
+    judge: tuple[Share, Share] | None = None
 
     def with_expert(self, name: str) -> Self:
         """Return the facts of a team that somebody joined."""

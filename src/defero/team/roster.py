@@ -1,22 +1,28 @@
 """Who is on the team: experts join from a few answers, leave, and change their names; nobody else is touched."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.scores import score_matrix
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, as_column, encode_answers, encode_labels, is_missing
 from defero.core.wording import did_you_mean, join_names
 from defero.data.fingerprint import held_out, row_fingerprints
-from defero.data.recipes.pictures import PictureFiles
+from defero.data.recipes.inputs import input_columns
+from defero.data.recipes.pictures import PictureFiles, PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.judge.marks import Judge, corrected_marks
+from defero.learn.newcomer import newcomer_weights
 from defero.learn.scorer import SkillScorer
+from defero.learn.scores import LearnedPrices
 from defero.team.rows import ANSWERED, LEARNS_ON, Fingerprints, in_own_order, n_reused, of_other_experts, told_apart_by
+from defero.team.score_facts import facts_of
 
 if TYPE_CHECKING:
     from defero.team.team import Team
@@ -27,7 +33,9 @@ FEW_OF_FIT = 0.1
 """A smaller share of rows that `fit` has learned from misleads no newcomer's head by much."""
 
 
-def add_expert(team: "Team", name: str, X: Any, y: ArrayLike | None, answers: Any) -> "Team":
+def add_expert(
+    team: "Team", name: str, X: Any, y: ArrayLike | None, answers: Any, *, price: float | None = None
+) -> "Team":
     """Return a team with one more expert at the end, learned from a few answers; see `Team.add_expert`."""
     check_name(team, name)
     team = team.with_own_key()
@@ -61,9 +69,77 @@ def add_expert(team: "Team", name: str, X: Any, y: ArrayLike | None, answers: An
         law=None if team.law is None else team.law.with_newcomer(),
         held_out=None,
         panel=None,
+        prices=_with_price(team, price),
         seen=seen,
         facts=team.facts.with_expert(name),
     )
+
+
+def add_scored(
+    team: "Team", name: str, X: Any, scores: Any, *, like: str | Sequence[str] | None, price: float | None
+) -> "Team":
+    """Return a team of scores with one more expert at the end, a mix of the others; see `Team.add_expert`."""
+    check_name(team, name)
+    team, facts, n_others = team.with_own_key(), facts_of(team), len(team.expert_names)
+    values, observed, seen = np.empty((0, n_others)), np.empty(0), team.seen
+    if scores is not None:
+        column = score_matrix(np.asarray(scores, dtype=object).reshape(-1, 1), [name])[0][:, 0]
+        features = None if X is None else team.features(X)
+        if features is None or len(features) != len(column):
+            n_items = "none" if features is None else len(features)
+            raise InputError(f"must be the {len(column)} items that were scored, got {n_items}.", argument="X")
+        rows = np.isfinite(column)
+        judge = team.facts.judge
+        marks = column if judge is None else corrected_marks(column, Judge(*judge))
+        values, observed = _of_scores(team).linear_values(features[rows]), marks[rows]
+        if len(team.seen) and not isinstance(team.recipe, PictureRecipe):
+            seen = moved_here(team.seen, row_fingerprints(input_columns(X, team.recipe))[rows])
+    weights, offset = newcomer_weights(
+        values,
+        observed,
+        like=None if like is None else _alike(like, team.expert_names),
+        level_sd=facts.level_sd,
+        noise=facts.noise,
+    )
+    score = float(np.clip(observed.mean(), 0.0, 1.0)) if len(observed) else np.nan
+    return replace(
+        team,
+        scorer=_of_scores(team).with_member(weights, offset),
+        expert_names=(*team.expert_names, name),
+        answer_counts=np.append(team.answer_counts, len(observed)),
+        prices=_with_price(team, price),
+        score_facts=facts.with_expert(weights, score=score, price=price),
+        seen=seen,
+        facts=team.facts.with_expert(name),
+    )
+
+
+def _alike(like: str | Sequence[str], expert_names: tuple[str, ...]) -> FloatArray:
+    alike = [like] if isinstance(like, str) else list(like)
+    unknown = [one for one in alike if one not in expert_names]
+    if unknown or not alike:
+        hint = did_you_mean(str(unknown[0]), expert_names) if unknown else " was named."
+        raise InputError(f": no expert {join_names(unknown)}{hint}", argument="like")
+    return np.isin(expert_names, alike) / len(alike)
+
+
+def _with_price(team: "Team", price: float | None) -> LearnedPrices | None:
+    """Return the prices with those of one more expert; none where nobody's is known."""
+    if price is not None and not 0 <= price < np.inf:
+        raise InputError(f"must be a finite number of at least 0, got {price}.", argument="price")
+    prices = team.prices
+    if prices is None and price is not None:
+        width = len(team.recipe.names) if isinstance(team.recipe, FeatureRecipe) else team.n_features or 0
+        n_others = len(team.expert_names)
+        prices = LearnedPrices(np.zeros((width, n_others)), np.zeros(n_others), np.zeros(n_others, dtype=np.bool_))
+    return None if prices is None else prices.with_member(price)
+
+
+def _of_scores(team: "Team") -> Any:
+    """Return the scorer of a team of scores; raises where somebody else's is."""
+    if not hasattr(team.scorer, "with_member"):
+        raise InputError(f"add_expert: this model ({team.scorer.kind}) was not made by ExpertPool; build it again.")
+    return team.scorer
 
 
 def partial_fit(team: "Team", X: Any, y: ArrayLike, experts: object, *, disjoint: bool) -> "Team":
@@ -97,17 +173,21 @@ def partial_fit(team: "Team", X: Any, y: ArrayLike, experts: object, *, disjoint
 def remove_expert(team: "Team", name: str) -> "Team":
     """Return a team without this expert; the others' numbers stay as they are."""
     place = place_of(team, name)
-    scorer = _team(team, "remove_expert")
-    stay = [j for j in range(len(team.expert_names)) if j != place]
+    stay = np.array([j for j in range(len(team.expert_names)) if j != place], dtype=np.int64)
+    if team.scored_only and not len(stay):
+        raise InputError(f": {name} is the only expert, and there is no model; a team needs one.", argument="name")
+    scorer = _of_scores(team).take(stay) if team.scored_only else _team(team, "remove_expert").without_expert(place)
     if team.panel is not None:
         warnings.warn(_DROPS.format("remove_expert"), stacklevel=3)
     return replace(
         team,
-        scorer=scorer.without_expert(place),
+        scorer=scorer,
         expert_names=tuple(team.expert_names[j] for j in stay),
         answer_counts=team.answer_counts[stay],
-        calibrator=None if team.calibrator is None else team.calibrator.take(stay),
-        law=None if team.law is None else team.law.take(np.array(stay, dtype=np.int64)),
+        calibrator=None if team.calibrator is None else team.calibrator.take(stay.tolist()),
+        law=None if team.law is None else team.law.take(stay),
+        prices=None if team.prices is None else team.prices.take(stay),
+        score_facts=None if team.score_facts is None else team.score_facts.take(stay),
         held_out=None,
         panel=None,
         seen=of_other_experts(team.seen),

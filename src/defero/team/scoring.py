@@ -1,19 +1,20 @@
 """Scoring: from features to what a team believes of each item."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, float_matrix
 from defero.core.errors import InputError
 from defero.core.labels import Labels
+from defero.core.order import HashArray, row_hashes
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
 from defero.data.recipes.columns import NumberedColumns
+from defero.data.recipes.inputs import as_table, texts_in
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.usual import UsualNumbers
 from defero.learn.calibrator import Calibrator
 from defero.learn.scorer import SkillScorer
 from defero.scorers.given import ArrayScorer, FunctionScorer
@@ -33,7 +34,10 @@ def features_of(team: "Team", X: Any, *, source: str, first_row: int) -> Any:
         return team.recipe.apply(_frame(team, X, source=source), source=source, first_row=first_row)
     if team.item_shape is not None:
         return items_of_shape(X, team.item_shape, source=source)
-    matrix: FloatArray = float_matrix(source, X)
+    if np.ndim(X) == 1 and team.usual is None and len(X) == team.n_features:  # one item
+        X = np.asarray(X)[None]
+    single = isinstance(X, np.ndarray) and X.dtype == np.float32 and X.ndim == 2 and team.usual is None
+    matrix: FloatArray = X if single and np.isfinite(X.sum()) else float_matrix(source, X)
     _check_width(matrix.shape[1], team.n_features, source=source)
     return matrix if team.usual is None else team.usual.clip(matrix)
 
@@ -42,6 +46,8 @@ def _frame(team: "Team", X: Any, *, source: str) -> Any:
     """Return the table that a recipe takes: X, or an array with numbered columns if fit had one."""
     if hasattr(X, "columns"):
         return X
+    if isinstance(team.recipe, FeatureRecipe) and (isinstance(X, Mapping) or texts_in(X) is not None):
+        return as_table(X, team.recipe)
     if not isinstance(team.recipe, FeatureRecipe) or team.facts.columns is not None:
         names = join_names(team.recipe.inputs) if team.recipe is not None else "none"
         raise InputError(
@@ -87,11 +93,10 @@ def score_features(team: "Team", features: Any) -> Scores:
 
 def scored(team: "Team", X: Any, *, source: str, first_row: int) -> tuple[Any, Scores, Labels | None]:
     """Return features, scores and what is unusual; see `Team.scored`."""
-    numbers = _usual_numbers(team, X, source=source)
-    features = features_of(team, X, source=source, first_row=first_row) if numbers is None else numbers.matrix()
+    features = features_of(team, X, source=source, first_row=first_row)
     scores, marks = [], []
     for block in _feature_blocks(team, features):
-        unusual = outside(team, block) if numbers is None else None
+        unusual = outside(team, block)
         scores.append(score_block(team, block, unusual))
         marks += [] if unusual is None else [unusual]
     return features, Scores.concatenated(scores), names_of(team, np.concatenate(marks)) if marks else None
@@ -102,19 +107,27 @@ def blocks_of(team: "Team", X: Any) -> tuple[Iterator[tuple[Any, BoolArray | Non
 
     n is None where all items are one block.
     """
-    numbers = _usual_numbers(team, X, source="X")
-    if numbers is not None:
-        return ((block, None) for block in numbers.blocks(AT_ONCE)), len(numbers)
     features = team.features(X)
     n_items = None if _at_once(team, features) else len(features)
     return ((block, outside(team, block)) for block in _feature_blocks(team, features)), n_items
 
 
-def _usual_numbers(team: "Team", X: Any, *, source: str) -> UsualNumbers | None:
-    """Return the columns of a table if all are numbers that the recipe does not change; else None."""
-    if not isinstance(team.recipe, FeatureRecipe) or isinstance(team.scorer, ArrayScorer | FunctionScorer):
-        return None
-    return team.recipe.usual_numbers(_frame(team, X, source=source), source=source)
+def cases_of(team: "Team", X: Any, features: Any, *, start: int = 0) -> Callable[[IntArray], HashArray]:
+    """Return what tells cases apart: from the numbers of some rows of `features` to a hash of each.
+
+    That is the case's key where the table X has the column that was the key in `fit`, else its features; a fixed list
+    of items has no more than their places.
+    """
+    key = team.facts.spec.key
+    if key is not None and hasattr(X, "columns") and key in X.columns:
+        return lambda rows: row_hashes(np.asarray(X[key])[rows + start, None])
+    if isinstance(features, PictureFiles):
+        return lambda rows: row_hashes(features.take(rows).identities())
+    if hasattr(features, "iloc"):
+        return lambda rows: row_hashes(features.iloc[rows])
+    if isinstance(features, np.ndarray) and features.dtype.kind in "biuf":
+        return lambda rows: row_hashes(features[rows])
+    return lambda rows: (rows + start).astype(np.uint64)
 
 
 def _feature_blocks(team: "Team", features: Any) -> Iterator[Any]:
@@ -151,7 +164,7 @@ def _known(team: "Team") -> BoolArray:
     """Return whose skill is known, (J,): they answered, or have a head, which knows the average expert."""
     answered = team.answer_counts > 0
     scorer = team.scorer
-    return answered | (scorer.order >= scorer.n_own) if isinstance(scorer, SkillScorer) else answered
+    return answered | (scorer.order >= scorer.n_own if isinstance(scorer, SkillScorer) else team.scored_only)
 
 
 def sd_of_features(team: "Team", features: Any) -> FloatArray:

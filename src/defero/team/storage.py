@@ -101,6 +101,8 @@ def _check_parts(team: "Team") -> None:
     widths = {
         "calibrator": n_experts if team.calibrator is None else team.calibrator.experts.n_experts,
         "panel": n_experts if team.panel is None else team.panel.predictor.n_experts_,
+        "prices": n_experts if team.prices is None else len(team.prices.known),
+        "scores": n_experts if team.score_facts is None else len(team.score_facts.train_score),
         "copies": n_experts if team.law is None or team.law.copies is None else len(team.law.copies),
     }
     panel = team.panel
@@ -126,6 +128,10 @@ def _check_parts(team: "Team") -> None:
     if _base(team).kind in ("deep", "onnx") or _not_kept(team):
         return
     width = team.n_features if team.recipe is None else len(getattr(team.recipe, "names", ()))
+    if team.scored_only != (team.score_facts is not None):
+        raise ModelFolderError(f"{MANIFEST}: score_facts are of a team without classes; fit again.")
+    if team.prices is not None and len(team.prices.weights) != width:
+        raise ModelFolderError(f"{MANIFEST}: the prices are not of {width} features; fit again.")
     if width is not None:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

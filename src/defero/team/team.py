@@ -19,7 +19,7 @@ from defero.core.checks.arrays import FloatArray, IntArray, names
 from defero.core.checks.experts import stratum_names
 from defero.core.codec import Count, Within
 from defero.core.display import Preformatted
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
 from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
 from defero.core.law import Law
 from defero.core.results import Answer, Assignment, Decision, ExpertSets, NextSteps
@@ -29,10 +29,12 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import Encoder
 from defero.data.recipes.usual import UsualRanges
+from defero.decide.curve import Curve
 from defero.decide.rules import RULES, MostLikelyRight, Rule
 from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
 from defero.learn.calibrator import Calibrator, ExpertMap, HeldOutAccuracy, Method
 from defero.learn.law import KnownAnswers, fit_law
+from defero.learn.scores import LearnedPrices
 from defero.learn.selection import HeldOut, SelectionMap, selection_after
 from defero.scorers import AnyScorer
 from defero.scorers.given import given_scorer
@@ -48,6 +50,7 @@ from defero.team.rows import (
     seen_after,
     told_apart_by,
 )
+from defero.team.score_facts import ScoreFacts
 from defero.team.storage import read_team, with_classifiers, with_encoder, write_team
 
 MOST_PIXELS = 1 << 22
@@ -66,10 +69,11 @@ class Team(Preformatted):
     scorer : Scorer
         Features to `Scores`.
     classes : (K,)
-        In the labels' own type, sorted.
+        In the labels' own type, sorted. None (K = 0) where the experts have only scores: right or wrong, or marks in
+        [0, 1]. There is no model then, and all that can be done is to let somebody answer.
     expert_names : J names
     answer_counts : (J,) int
-        How many answers of each expert were learned from.
+        How many answers, or scores, of each expert were learned from.
     rule : Rule
         How scores become a decision.
     recipe : FeatureRecipe or PictureRecipe, optional
@@ -88,6 +92,10 @@ class Team(Preformatted):
         How the answers to one item hang together; independent where it is None.
     panel : Panel, optional
         Chooses panels; fitted on rows that neither `fit` nor `calibrate` saw.
+    prices : LearnedPrices, optional
+        What a question costs where terms name no fee.
+    score_facts : ScoreFacts, optional
+        What is known of the scores, where there are no classes.
     seen : mapping
         Which rows each stage has used ("fit", "calibrate", "conformalize", "add_expert", "partial_fit"), as
         fingerprints of their features, and with labels and answers.
@@ -113,6 +121,8 @@ class Team(Preformatted):
     selection: SelectionMap | None = None
     law: Law | None = None
     panel: Panel | None = None
+    prices: LearnedPrices | None = None
+    score_facts: ScoreFacts | None = None
     seen: Mapping[str, Fingerprints] = field(default_factory=dict)
     rows_key: str | None = None
     facts: FitFacts = field(default_factory=FitFacts)
@@ -126,9 +136,10 @@ class Team(Preformatted):
     def describe(self) -> list[str]:
         """Return what the team is, in at most seven lines."""
         experts = count_of(len(self.expert_names), "expert")
+        classes = "scores alone" if self.scored_only else count_of(len(self.classes), "class", "classes")
         lines = [
-            f"{type(self).__name__}: {count_of(len(self.classes), 'class', 'classes')}, {experts}.",
-            f"  classes: {join_names(self.classes.tolist(), most=6)}",
+            f"{type(self).__name__}: {classes}, {experts}.",
+            *([] if self.scored_only else [f"  classes: {join_names(self.classes.tolist(), most=6)}"]),
             f"  experts: {join_names(self.expert_names, most=6)}" if self.expert_names else "  experts: none",
             f"  scorer: {self.scorer.kind}; features: {self._features()}",
             f"  calibrated: {'no' if self.calibrator is None else 'yes'}",
@@ -148,10 +159,25 @@ class Team(Preformatted):
     def __repr__(self) -> str:
         return "\n".join(line if len(line) <= 120 else f"{line[:117]}..." for line in self.describe())
 
+    @property
+    def scored_only(self) -> bool:
+        """Whether experts have only scores: there are no classes, and no model."""
+        return not len(self.classes)
+
+    @property
+    def otherwise(self) -> str:
+        """Who decides where no expert does: "model", or "nobody"."""
+        return "nobody" if self.scored_only else "model"
+
+    def need_classes(self, what: str) -> None:
+        """Raise where something is asked of the team that only labels make possible."""
+        if self.scored_only:
+            raise InputError(f"{what}: the experts of this team have only scores, and there is no model with labels.")
+
     @classmethod
     def from_probabilities(
         cls,
-        class_proba: Callable[[Any], ArrayLike] | ArrayLike,
+        class_proba: Callable[[Any], ArrayLike] | ArrayLike | None,
         expert_proba: Callable[[Any], ArrayLike] | ArrayLike,
         *,
         classes: ArrayLike | None = None,
@@ -162,7 +188,7 @@ class Team(Preformatted):
         Parameters
         ----------
         class_proba : callable or (n, K)
-            Features to P(y = k | x), or the probabilities of a fixed list of items.
+            Features to P(y = k | x), or the probabilities of a fixed list of items. None: there are no classes.
         expert_proba : callable or (n, J)
             Features to P(expert j is right | x), or the same for that list.
         classes : (K,), optional
@@ -230,10 +256,12 @@ class Team(Preformatted):
 
     def predict(self, X: Any = None) -> Labels:
         """Return the model's own label for each item."""
+        self.need_classes("predict")
         return self.classes[self.scores(X).class_idx]
 
     def answer_numbers(self, answers: object, *, n_items: int, name: str = "experts") -> IntArray:
         """Return recorded answers as class numbers (n, J), columns in this team's order."""
+        self.need_classes(name)
         return encode_recorded(answers, self.classes, expert_names=self.expert_names, n_items=n_items, name=name)
 
     # What it does with them. Terms come after learning: others need no new fit.
@@ -253,7 +281,37 @@ class Team(Preformatted):
         """
         return deciding.decide(self, X, self._checked(terms), unusual=unusual)
 
-    def next_step(self, X: Any = None, *, answers: object = None, terms: Terms | None = None) -> NextSteps:
+    def curve(self, X: Any = None, right: Any = None, *, terms: Terms | None = None) -> Curve:
+        """Return quality against cost, whatever an error costs, beside mixtures of single members.
+
+        The model is a member at no cost.
+
+        Parameters
+        ----------
+        X : (n, d) array or DataFrame
+        right : (n, M), DataFrame or {name: n values}, optional
+            Whether each member was right on each item, or their score: the experts, and then the model if there is one;
+            NaN where that is not known. The curve is then what was kept; by default it is what is expected.
+        terms : Terms, optional
+            Fees, and who can be asked.
+
+        Examples
+        --------
+        >>> team = Team.from_probabilities([[0.9, 0.1], [0.5, 0.5]], [[0.8], [0.8]], expert_names=["ann"])
+        >>> team.curve(terms=Terms(fees={"ann": 2.0})).quality.round(2).tolist()
+        [0.7, 0.85]
+        """
+        return deciding.curve(self, X, right, self._checked(terms))
+
+    def next_step(
+        self,
+        X: Any = None,
+        *,
+        answers: object = None,
+        marks: Any = None,
+        asked: Any = None,
+        terms: Terms | None = None,
+    ) -> NextSteps:
         """Say for each case whom to ask next, or what to answer now.
 
         Ask, add the answers, and call it again, until every case is answered. Recorded answers that are asked for in
@@ -264,14 +322,20 @@ class Team(Preformatted):
         X : (n, d) array or DataFrame
         answers : (n, J), DataFrame or {name: n answers}, optional
             Answers so far; missing where nobody was asked.
+        marks : {name: mark or n marks} or (n, M), optional
+            In a cascade with `Terms.judge`: the judge's marks of the answers so far, 1 or 0; NaN where an answer was
+            not judged, or there is none. The members are the experts, and then the model if there is one.
+        asked : {name: bool or n of them} or (n, M) bool, optional
+            Who has answered in a cascade, judged or not; by default whose answer has a mark.
         terms : Terms, optional
             Fees (by default 0.01 of the dearest error), costs of errors, who can be asked, and prices for those whose
-            time is scarce.
+            time is scarce; a `judge` who says whether an answer is right.
 
         Returns
         -------
         NextSteps
-            `p_right` is how often such labels were right on held-out cases, where that is known.
+            `p_right` is how often such labels were right on held-out cases, where that is known. Where answers stand as
+            they are, of a team without classes or in a cascade, it says whose answer stands.
 
         Examples
         --------
@@ -283,10 +347,14 @@ class Team(Preformatted):
         """
         features = self.features(X)
         scores = self.score_features(features)
+        own = self._known(terms, unused=(*LIMITS, "floor"))
+        if self.scored_only or own.marking is not None:
+            return asking.cascade_of(self, features, scores, marks, asked, own)
+        if marks is not None or asked is not None:
+            raise InputError("are of a cascade: it needs ", Argument("judge"), " in the terms.", argument="marks")
         answer_idx = np.full((len(scores), scores.n_experts), MISSING)
         if answers is not None:
             answer_idx = self.answer_numbers(answers, n_items=len(scores), name="answers")
-        own = checked(terms, self.expert_names, self.classes, unused=LIMITS)
         return asking.next_step_of(self, features, scores, answer_idx, own)
 
     def gains(self, X: Any = None, *, terms: Terms | None = None) -> asking.Gains:
@@ -330,8 +398,9 @@ class Team(Preformatted):
         >>> batch.name.tolist(), batch.sentences()
         (['ann', 'model'], ['One more question to ann would save 12.00.'])
         """
-        own = checked(terms, self.expert_names, self.classes, unused=("prices",))
+        own = self._known(terms, unused=("prices", "floor", "judge", "judge_price"))
         features = self.features(X)
+        own = asking.with_prices(self, features, own)
         gain = asking.gains_of(self, features, self.score_features(features), own)
         return asking.assign_gains(self, gain, own, method=method)
 
@@ -398,7 +467,12 @@ class Team(Preformatted):
 
     def _checked(self, terms: Terms | TeamTerms | None) -> TeamTerms:
         """Return terms for single cases, checked."""
-        return checked(terms, self.expert_names, self.classes, unused=(*LIMITS, "prices"))
+        return self._known(terms, unused=(*LIMITS, "prices", "judge", "judge_price"))
+
+    def _known(self, terms: Terms | TeamTerms | None, *, unused: Sequence[str]) -> TeamTerms:
+        """Return checked terms, in which a fee may be the price that was learned."""
+        learned = None if self.prices is None else self.prices.known
+        return checked(terms, self.expert_names, self.classes, unused=unused, learned=learned)
 
     # The stages after fit.
 
@@ -420,6 +494,7 @@ class Team(Preformatted):
         -------
         self
         """
+        self.need_classes("calibrate")
         raw = replace(self, calibrator=None, selection=None, panel=None)
         features, label_idx = raw.features(X), encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(label_idx))
@@ -494,6 +569,7 @@ class Team(Preformatted):
         -------
         self
         """
+        self.need_classes("conformalize")
         own = self._checked(terms)
         features, label_idx = self.features(X), encode_labels(y, self.classes)
         answer_idx = self.answer_numbers(experts, n_items=len(label_idx))
@@ -554,8 +630,20 @@ class Team(Preformatted):
 
     # Who is on the team. Nobody else's numbers change.
 
-    def add_expert(self, name: str, X: Any, y: ArrayLike | None, answers: object) -> Self:
+    def add_expert(
+        self,
+        name: str,
+        X: Any = None,
+        y: Any = None,
+        answers: object = None,
+        *,
+        like: str | Sequence[str] | None = None,
+        price: float | None = None,
+    ) -> Self:
         """Add an expert at the end from a few answers, shrunk toward the average expert; drops an earlier panel.
+
+        Of a team without classes an expert is expected to score as a mix of those who are there: with no scores as the
+        average one, or those named by `like`; with each score more as the scores say.
 
         Their skill is learned from these rows alone; with few of them it is little but the average expert's. The rows
         count as used: no later stage takes them.
@@ -566,15 +654,23 @@ class Team(Preformatted):
         name : str
         X : (m, d) array or DataFrame
         y : (m,)
-            The truth.
+            The truth; for a team without classes their scores in [0, 1], NaN where there is none.
         answers : (m,)
             What they answered; rows without an answer are left out. None: nothing but the average expert is known.
+        like : name or names, optional
+            For a team without classes: experts they are expected to resemble, such as an earlier version.
+        price : float, optional
+            What a question costs; None: not known.
 
         Returns
         -------
         self
         """
-        return self._become(roster.add_expert(self, name, X, y, answers))
+        if self.scored_only:
+            return self._become(roster.add_scored(self, name, X, y, like=like, price=price))
+        if like is not None:
+            raise InputError("is for teams whose experts have only scores; leave it out.", argument="like")
+        return self._become(roster.add_expert(self, name, X, y, answers, price=price))
 
     def remove_expert(self, name: str) -> Self:
         """Take an expert out of the team; drops an earlier panel."""
@@ -634,7 +730,7 @@ class Team(Preformatted):
         classifier: Any = None,
         expert_model: Sequence[Any] | None = None,
     ) -> Any:
-        """Read a model folder: a `Team`, or the `PoolRouter` of a pool; a damaged one gives a clear error.
+        """Read a model folder; a damaged one gives a clear error.
 
         Parameters
         ----------

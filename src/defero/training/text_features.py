@@ -7,9 +7,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.data.recipes.learn_vectors import vectors_for_texts
 from defero.data.recipes.read_texts import read_texts
 from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.text_vectors import vectors_for_texts
 
 _COLUMN = "text"
 

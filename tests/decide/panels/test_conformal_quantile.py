@@ -58,7 +58,7 @@ def test_alpha_must_be_a_share(alpha):
 
 
 def test_scores_must_be_numbers_in_one_row():
-    with pytest.raises(InputError, match="scores must be numbers, got NaN for item 1"):
+    with pytest.raises(InputError, match="scores must be numbers, got nan for item 1"):
         conformal_quantile([1.0, math.nan], alpha=0.1)
     with pytest.raises(InputError, match=r"scores must have one axis \(n,\), .* got shape \(1, 1\)"):
         conformal_quantile([[1.0]], alpha=0.1)

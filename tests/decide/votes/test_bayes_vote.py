@@ -165,7 +165,7 @@ def test_one_class_is_always_right():
     [
         ({"class_proba": [[0.5, 0.5]]}, r"class_proba must have shape \(2, K\) like answers, got \(1, 2\)"),
         ({"answers": [0, 1]}, r"answers must have two axes \(n, J\)"),
-        ({"class_proba": [[0.5, 0.7]] * 2}, "class_proba must sum to 1 in each row, got 1.2 in row 0"),
+        ({"class_proba": [[0.5, 0.7]] * 2}, "class_proba must sum to 1 in each row, got 1.2 for item 0"),
         ({"answers": [[2], [0]]}, r"answers must be class numbers 0..1, or -1 where missing, got 2"),
     ],
 )

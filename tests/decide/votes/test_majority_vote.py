@@ -134,7 +134,7 @@ def test_nothing_is_written_into_the_arguments():
         ({"expert_proba": [0.5, np.nan]}, "expert_proba must be finite, got nan"),
         ({"expert_proba": [0.5]}, r"expert_proba must have shape \(2,\) or \(2, 2\)"),
         ({"class_proba": [[0.5, 0.5]] * 2}, r"class_proba must have shape \(2, 3\), got \(2, 2\)"),
-        ({"class_proba": [[0.5, 0.5, 0.5]] * 2}, "class_proba must sum to 1 in each row, got 1.5 in row 0"),
+        ({"class_proba": [[0.5, 0.5, 0.5]] * 2}, "class_proba must sum to 1 in each row, got 1.5 for item 0"),
         ({"class_proba": np.empty((2, 0))}, "class_proba must have at least one class, got no column"),
         ({"classes": ["a", "b"]}, "classes must be 3 labels, one per class number, got 2"),
     ],

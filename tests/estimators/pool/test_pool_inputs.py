@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from defero import ExpertPool, InputError, Team
+from defero import ExpertPool, InputError, Team, Terms
 from defero.estimators.pool import expert_pool
+from defero.judge import Judge
 from defero.learn.fit_scores import fit_scores
-from defero.pools import Judge
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3))
@@ -19,9 +19,6 @@ def test_a_judge_is_a_judge():
     with pytest.raises(InputError, match=r"Judge\(0.9, 0.8\)") as error:
         ExpertPool(judge=(0.9, 0.8)).fit(X, MARKS)
     assert error.value.argument == "judge"
-    pool = ExpertPool().fit(X, MARKS)
-    with pytest.raises(InputError, match=r"Judge\(0.9, 0.8\)"):
-        pool.add_member("new", X, MARKS[:, 0], judge=(0.9, 0.8))
 
 
 def test_scores_a_little_outside_are_not_told_to_be_divided():
@@ -37,11 +34,11 @@ def test_integer_column_names(tmp_path):
     frame = pd.DataFrame(X)
     pool = ExpertPool().fit(frame, MARKS)
     pool.save(tmp_path / "pool")
-    again = Team.load(tmp_path / "pool").route(frame[:5])
-    assert again.name.tolist() == pool.route(frame[:5]).name.tolist()
-    pool.add_member("new", frame[:20], MARKS[:20, 0])
+    again = Team.load(tmp_path / "pool").decide(frame[:5])
+    assert again.name.tolist() == pool.decide(frame[:5]).name.tolist()
+    pool.add_expert("new", frame[:20], MARKS[:20, 0])
     mixed = pd.DataFrame({"task": np.where(X[:, 0] > 0, "a", "b"), 0: X[:, 1]})
-    assert len(ExpertPool().fit(mixed, MARKS).route(mixed)) == 200
+    assert len(ExpertPool().fit(mixed, MARKS).decide(mixed)) == 200
 
 
 def test_two_columns_of_one_name_are_an_error():
@@ -53,15 +50,15 @@ def test_two_columns_of_one_name_are_an_error():
 
 def test_marks_and_answers_of_a_cascade_by_name():
     pool = ExpertPool().fit(X, MARKS, prices=[0.1, 1.0], expert_names=["small", "large"])
-    rule = {"judge": Judge(0.9, 0.8), "trade_off": 5.0, "judge_price": 0.01}
+    rule = {"terms": Terms(judge=Judge(0.9, 0.8), error_cost=5.0, judge_price=0.01)}
     by_place = pool.next_step(X[:2], marks=[[1, np.nan], [0, np.nan]], **rule)
     by_name = pool.next_step(X[:2], marks={"small": [1, 0]}, **rule)
     one = pool.next_step(X[0], marks={"small": 0}, **rule)
-    for a, b in zip(by_place, by_name, strict=True):
-        np.testing.assert_array_equal(a, b)
+    for name in ("ask", "judged", "stands", "p_right", "expected_cost"):
+        np.testing.assert_array_equal(getattr(by_place, name), getattr(by_name, name))
     assert one.ask.tolist() == [by_place.ask[1]]
     heard = pool.next_step(X[:2], asked={"small": [True, True]}, **rule)
-    assert heard.answer.tolist() == [0, 0]
+    assert heard.stands.tolist() == [0, 0]
     with pytest.raises(InputError, match="did you mean 'small'") as error:
         pool.next_step(X[:2], marks={"smal": [1, 0]}, **rule)
     assert error.value.argument == "marks"

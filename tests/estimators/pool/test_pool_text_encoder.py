@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from defero import ExpertPool, InputError, Team
+from defero import ExpertPool, InputError, Team, Terms
 from defero.cli.main import app
 from defero.data.recipes import text_encoder
 from defero.study.pools.pool_study import PoolStudy
@@ -33,15 +33,15 @@ def test_fit_save_load_and_route_with_a_function(tmp_path):
     prompts, scores = past()
     pool = ExpertPool(text="prompt", text_encoder=topics).fit(prompts, scores, prices=[0.1, 1.0])
     new = past(60, seed=1)[0]
-    decision = pool.route(new, trade_off=5.0)
+    decision = pool.decide(new, terms=Terms(error_cost=5.0))
     assert decision.name.tolist() == np.where(topics(new["prompt"])[:, 1] > 0, "large", "small").tolist()
     pool.save(tmp_path / "pool")
     loaded = Team.load(tmp_path / "pool", text_encoder=topics)
-    assert loaded.route(new, trade_off=5.0).name.tolist() == decision.name.tolist()
-    assert np.allclose(loaded.scores(new), pool.scores(new))
-    assert loaded.route("an ode to the sea").name.tolist() == ["large"]
+    assert loaded.decide(new, terms=Terms(error_cost=5.0)).name.tolist() == decision.name.tolist()
+    assert np.allclose(loaded.scores(new).expert_proba, pool.predict_expert_proba(new))
+    assert loaded.decide("an ode to the sea").name.tolist() == ["large"]
     with pytest.raises(InputError, match=r"text_encoder.*or the same function"):
-        Team.load(tmp_path / "pool").route(new)
+        Team.load(tmp_path / "pool").decide(new)
     with pytest.raises(InputError, match=r"text_encoder.*its vectors are different"):
         Team.load(tmp_path / "pool", text_encoder=other)
 
@@ -49,7 +49,7 @@ def test_fit_save_load_and_route_with_a_function(tmp_path):
 def test_a_list_of_texts_needs_no_column_name():
     prompts, scores = past()
     pool = ExpertPool(text_encoder=topics).fit(prompts["prompt"].tolist(), scores)
-    assert pool.route(["divide 4 by 2", "a haiku"]).name.tolist() == ["small", "large"]
+    assert pool.decide(["divide 4 by 2", "a haiku"]).name.tolist() == ["small", "large"]
 
 
 @pytest.mark.parametrize("X", [np.ones((200, 2)), past()[0]], ids=["numbers", "table"])

@@ -26,15 +26,17 @@ def test_a_member_without_scores_is_the_average_member(place, tmp_path):
     items = frame[["task", "words"]]
     pool = ExpertPool().fit(items, scores, prices={**dict.fromkeys(names, 1.0), "qwen": 2.0})
     assert list(pool.team_.expert_names) == list(scores)
-    expected = pd.DataFrame(pool.scores(items), columns=list(scores))
+    expected = pd.DataFrame(pool.predict_expert_proba(items), columns=list(scores))
     np.testing.assert_allclose(expected["qwen"], expected[names].mean(axis=1), atol=0.05)
-    decision = pool.route(items)
+    decision = pool.decide(items)
     assert "qwen" not in set(decision.name)
     highest = expected.max(axis=1)
-    assert np.abs(decision.score - highest).mean() < 0.1
-    assert pool.team_.prices(items)[0].tolist() == [2.0 if name == "qwen" else 1.0 for name in scores]
+    assert np.abs(decision.p_right - highest).mean() < 0.1
+    assert pool.team_.prices.predict(pool.team_.features(items))[0].tolist() == [
+        2.0 if name == "qwen" else 1.0 for name in scores
+    ]
     pool.save(tmp_path / "pool")
-    np.testing.assert_allclose(type(pool.team_).load(tmp_path / "pool").scores(items), expected)
+    np.testing.assert_allclose(type(pool.team_).load(tmp_path / "pool").scores(items).expert_proba, expected)
 
 
 def test_fit_tells_members_without_scores_and_with_few():

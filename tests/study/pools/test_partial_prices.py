@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defero import ExpertPool, InputError
+from defero import ExpertPool, InputError, Terms
 from defero.study.pools.pool_study import PoolStudy
 
 NAMES = ["small", "medium", "large"]
@@ -28,14 +28,16 @@ def pool():
 
 def test_prices_of_some_members_leave_the_others_as_learned(pool):
     item = {"task": "law", "words": 9.0}
-    assert pool.team_.prices(item, {"small": 0.001}).tolist() == [[0.001, 2.0, 3.0]]
-    assert pool.team_.prices(item, pd.DataFrame({"large": [9.0]})).tolist() == [[1.0, 2.0, 9.0]]
-    assert pool.route(item, prices={"large": 0.01}, trade_off=5.0).price.tolist() == [0.01]
+    for absent, fee in ((["medium", "large"], 0.001), (["small", "large"], 2.0), (["small", "medium"], 3.0)):
+        terms = Terms(fees={"small": 0.001}, absent=absent, error_cost=5.0)
+        assert pool.decide(item, terms=terms).fee.tolist() == [fee]
+    assert pool.decide(item, terms=Terms(fees={"large": 0.01}, error_cost=5.0)).fee.tolist() == [0.01]
+    assert pool.decide(item, terms=Terms(fees=pd.DataFrame({"large": [0.02]}), error_cost=5.0)).fee.tolist() == [0.02]
 
 
 def test_a_typo_in_a_price_names_the_member_that_was_meant(pool):
-    with pytest.raises(InputError, match="no member smal; did you mean 'small'"):
-        pool.route({"task": "law", "words": 9.0}, prices={"smal": 1.0}, trade_off=1.0)
+    with pytest.raises(InputError, match="no expert smal; did you mean 'small'"):
+        pool.decide({"task": "law", "words": 9.0}, terms=Terms(fees={"smal": 1.0}, error_cost=1.0))
     frame = table()
     with pytest.raises(InputError, match="no member smal; did you mean 'small'"):
         ExpertPool().fit(frame[["words"]], frame[NAMES], prices={"smal": 1, "medium": 1, "large": 1})

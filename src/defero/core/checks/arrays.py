@@ -93,25 +93,14 @@ def float_matrix(name: str, value: ArrayLike, *, gaps: bool = False) -> FloatArr
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument=name) from error
     check_shape(name, matrix, ("n", "columns"))
     wrong = np.isinf(matrix) if gaps else ~np.isfinite(matrix)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise InputError(
-            f"must be finite, got {matrix[row, column]} at row {row}, column {column}; fill or drop such cells first.",
-            argument=name,
-        )
+    refuse(name, matrix, wrong, "must be finite", "fill or drop such cells first")
     return matrix
 
 
 def probabilities(name: str, value: ArrayLike) -> FloatArray:
     """Return a two-dimensional array of numbers in [0, 1]."""
     matrix = float_matrix(name, value)
-    if matrix.size and (matrix.min() < 0 or matrix.max() > 1):
-        row, column = np.argwhere((matrix < 0) | (matrix > 1))[0]
-        raise InputError(
-            f"must lie in [0, 1], got {matrix[row, column]:g} at row {row}, column {column}; "
-            "pass probabilities, not logits.",
-            argument=name,
-        )
+    refuse(name, matrix, (matrix < 0) | (matrix > 1), "must lie in [0, 1]", "pass probabilities, not logits")
     return matrix
 
 
@@ -120,14 +109,9 @@ def class_probabilities(value: ArrayLike) -> FloatArray:
     matrix = probabilities("class_proba", value)
     if matrix.shape[1] == 0:
         raise InputError("must have at least one class, got no column.", argument="class_proba")
-    off = np.abs(matrix.sum(axis=1) - 1) > 1e-6
-    if off.any():
-        row = int(np.flatnonzero(off)[0])
-        raise InputError(
-            f"must sum to 1 in each row, got {matrix[row].sum():g} in row {row}; "
-            "are there columns that are no classes?",
-            argument="class_proba",
-        )
+    total = matrix.sum(axis=1)
+    off = np.abs(total - 1) > 1e-6
+    refuse("class_proba", total, off, "must sum to 1 in each row", "leave out columns that are no classes")
     return matrix
 
 
@@ -221,8 +205,7 @@ def true_or_false(
     invalid = np.asarray((array != 0) & (array != 1), dtype=np.bool_)
     if seen is not None:
         invalid &= seen
-    if invalid.any():
-        raise InputError(f"must be True or False (or 1 or 0) in each cell, got {place(array, invalid)}.", argument=name)
+    refuse(name, array, invalid, "must be True or False (or 1 or 0) in each cell")
     return np.asarray(array == 1, dtype=np.bool_)
 
 
@@ -238,15 +221,26 @@ def flags(name: str, value: ArrayLike, *, n_items: int | None = None) -> BoolArr
 
 
 def place(array: NDArray[Any], invalid: BoolArray) -> str:
-    """Write the first invalid value of (n,) or (n, J), and its position.
+    """Write the first invalid value of (n,) or (n, columns), and its position.
 
     >>> place(np.array([[1, 7]]), np.array([[False, True]]))
-    '7 for item 0, expert 1'
+    '7 at row 0, column 1'
     """
     cell = tuple(np.argwhere(invalid)[0])
     value = array[cell]
     text = f"{value:g}" if isinstance(value, np.floating) else str(value)
-    return f"{text} for item {cell[0]}" + (f", expert {cell[1]}" if len(cell) == 2 else "")
+    return f"{text} for item {cell[0]}" if len(cell) == 1 else f"{text} at row {cell[0]}, column {cell[1]}"
+
+
+def refuse(name: str, array: NDArray[Any], invalid: BoolArray, rule: str, remedy: str = "") -> None:
+    """Raise if any cell of (n,) or (n, columns) is invalid.
+
+    >>> refuse("gain", np.array([1.0, np.nan]), np.array([False, True]), "must be a number", "drop the item")
+    Traceback (most recent call last):
+    defero.core.errors.InputError: gain must be a number, got nan for item 1; drop the item.
+    """
+    if invalid.any():
+        raise InputError(f"{rule}, got {place(array, invalid)}{'; ' * bool(remedy)}{remedy}.", argument=name)
 
 
 def numbers(name: str, value: ArrayLike, *, n_items: int | None = None) -> FloatArray:
@@ -260,9 +254,7 @@ def numbers(name: str, value: ArrayLike, *, n_items: int | None = None) -> Float
     except (TypeError, ValueError) as error:
         raise InputError(f"must be numbers, one per item: {error}.", argument=name) from error
     check_length(name, array, n_items=n_items)
-    if np.isnan(array).any():
-        item = int(np.argmax(np.isnan(array)))
-        raise InputError(f"must be a number for each item, got NaN for item {item}.", argument=name)
+    refuse(name, array, np.isnan(array), "must be a number for each item")
     return array
 
 
@@ -275,8 +267,8 @@ def item_weights(name: str, value: ArrayLike | None, *, n_items: int) -> FloatAr
     if value is None:
         return np.ones(n_items)
     array = numbers(name, value, n_items=n_items)
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise InputError("must be finite and not negative; pass 0 to exclude an item.", argument=name)
+    bad = ~(np.isfinite(array) & (array >= 0))
+    refuse(name, array, bad, "must be finite and not negative", "pass 0 to exclude an item")
     return array
 
 
@@ -294,10 +286,8 @@ def index_numbers(name: str, value: ArrayLike, *, below: int | None = None, n_it
             "np.unique(..., return_inverse=True) or as ExpertTable.label_idx.",
             argument=name,
         )
-    outside = np.flatnonzero((array < 0) | (array >= below) if below is not None else array < 0)
-    if outside.size:
-        allowed = "be 0 or more" if below is None else f"lie in 0..{below - 1}"
-        raise InputError(f"must {allowed}, got {array[outside[0]]} for item {outside[0]}.", argument=name)
+    outside = (array < 0) | (array >= below) if below is not None else array < 0
+    refuse(name, array, outside, "must be 0 or more" if below is None else f"must lie in 0..{below - 1}")
     return array.astype(np.int64)
 
 

@@ -12,6 +12,7 @@ from defero.core.checks.arrays import (
     class_probabilities,
     expert_rows,
     probabilities,
+    refuse,
 )
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, as_column, is_missing, missing_cells
@@ -35,14 +36,9 @@ def answer_numbers(answers: ArrayLike, *, n_classes: int | None = None, name: st
             "encode labels first (ExpertTable.answer_idx).",
             argument=name,
         )
-    wrong = np.argwhere((array < MISSING) | (array >= (np.inf if n_classes is None else n_classes)))
-    if wrong.size:
-        row, column = wrong[0]
-        raise InputError(
-            f"must be class numbers 0..{'' if n_classes is None else n_classes - 1}, or -1 where missing, "
-            f"got {array[row, column]} at row {row}, column {column}.",
-            argument=name,
-        )
+    wrong = (array < MISSING) | (array >= (np.inf if n_classes is None else n_classes))
+    allowed = "" if n_classes is None else n_classes - 1
+    refuse(name, array, wrong, f"must be class numbers 0..{allowed}, or -1 where missing")
     return array.astype(np.int64)
 
 
@@ -80,7 +76,8 @@ def complete_labels(name: str, value: ArrayLike, *, n_items: int) -> Labels:
     empty = np.flatnonzero(missing_cells(labels)) if labels.dtype.kind in "Of" else np.empty(0)
     if empty.size:
         raise InputError(
-            f"must have a label for each item, got none for item {int(empty[0])}; drop such items first.", argument=name
+            f"must have a value for each item, got none for item {int(empty[0])}; fill it in or drop the item.",
+            argument=name,
         )
     return labels
 
@@ -112,11 +109,7 @@ def chosen_experts(expert: ArrayLike | Decision) -> IntArray:
     check_shape("expert", chosen, ("n",), like=", one choice per item")
     if chosen.size and chosen.dtype.kind not in "iu":
         raise InputError(f"must be expert numbers, -1 for the model, got dtype {chosen.dtype}.", argument="expert")
-    if chosen.size and chosen.min() < MODEL:
-        item = int(np.argmin(chosen))
-        raise InputError(
-            f"must be -1 (the model) or an expert's number, got {chosen[item]} for item {item}.", argument="expert"
-        )
+    refuse("expert", chosen, chosen < MODEL, "must be -1 (the model) or an expert's number")
     return chosen.astype(np.int64)
 
 
@@ -129,12 +122,7 @@ def asked_answers(chosen: IntArray, columns: Labels) -> tuple[IntArray, Labels]:
     """
     n_items, n_experts = columns.shape
     check_length("expert", chosen, n_items=n_items)
-    if chosen.size and chosen.max() >= n_experts:
-        item = int(np.argmax(chosen))
-        raise InputError(
-            f"must be below {n_experts}, the number of columns of answers, got {chosen[item]} for item {item}.",
-            argument="expert",
-        )
+    refuse("expert", chosen, chosen >= n_experts, f"must be below {n_experts}, the number of columns of answers")
     deferred = np.flatnonzero(chosen != MODEL)
     chosen_answers = columns[deferred, chosen[deferred]]
     silent = missing_cells(chosen_answers)

@@ -10,7 +10,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names, se
 from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names
+from defero.core.wording import count_of, join_names, money
 
 MODEL = -1
 MUCH = 10
@@ -18,10 +18,11 @@ MUCH = 10
 
 
 class Deciders(Tabular):
-    """Who answers each of n items: `expert` (n,), -1 for the model, and the `expert_names`."""
+    """Who answers each of n items: `expert` (n,) with the `expert_names`; -1 is the model, or "nobody" without one."""
 
     expert: IntArray
     expert_names: tuple[str, ...]
+    otherwise: str
 
     def __len__(self) -> int:
         return len(self.expert)
@@ -33,8 +34,8 @@ class Deciders(Tabular):
 
     @property
     def name(self) -> Labels:
-        """(n,): "model" or the expert's name."""
-        return np.array([*self.expert_names, "model"], dtype=object)[self.expert]
+        """(n,): the expert's name, "model", or "nobody" where there is no model."""
+        return np.array([*self.expert_names, self.otherwise], dtype=object)[self.expert]
 
     @property
     def load(self) -> IntArray:
@@ -42,11 +43,12 @@ class Deciders(Tabular):
         return np.bincount(self.expert[self.deferred], minlength=len(self.expert_names)).astype(np.int64)
 
     def loads(self) -> str:
-        """Say how many items the model and each expert get."""
+        """Say how many items the model, or nobody, and each expert get."""
         load = dict(zip(self.expert_names, self.load.tolist(), strict=True))
+        n_other = len(self) - int(self.deferred.sum())
+        own = [f"{self.otherwise} {n_other:,}"] if n_other or self.otherwise == "model" else []
         asked = join_names((f"{name} {count:,}" for name, count in load.items() if count), most=4)
-        n_model = len(self) - int(self.deferred.sum())
-        return f"{count_of(len(self), 'item')}; model {n_model:,}{', ' if asked else ''}{asked}."
+        return f"{count_of(len(self), 'item')}; {', '.join([*own, *([asked] if asked else [])])}."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +77,16 @@ class Decision(Deciders):
     unit : float, optional
         What the dearest error costs, where fees or costs of errors were given: reasons then compare expected costs in
         the unit of the user, not probabilities.
+    fee : (n,), optional
+        What the question costs, in that unit; 0 where nobody is asked, nan where it is not known.
+    n_alike : (n,) int, optional
+        Among how many experts with nearly the same expected cost the case was shared; 1: it was not.
+    floor : float, optional
+        The P(right) that was asked for: the cheapest who reaches it decides.
+    reached : (n,) bool, optional
+        Whether somebody does; else whoever is likeliest to be right decides.
+    otherwise : str
+        What -1 is called: "model", or "nobody" in a team without one.
     """
 
     expert: IntArray
@@ -87,6 +99,11 @@ class Decision(Deciders):
     unusual: Labels = field(default_factory=lambda: np.zeros(0, dtype=object))
     why_not: str = ""
     unit: float | None = None
+    fee: FloatArray | None = None
+    n_alike: IntArray | None = None
+    floor: float | None = None
+    reached: BoolArray | None = None
+    otherwise: str = "model"
 
     def __post_init__(self) -> None:
         n_experts = len(self.expert_names)
@@ -97,8 +114,9 @@ class Decision(Deciders):
             if array.ndim != 1 or not whole or (array.size and (array.min() < MODEL or array.max() >= n_experts)):
                 raise InputError(f"must be (n,) whole numbers from -1 (the model) to {n_experts - 1}.", argument=name)
         set_columns(self, "expert", "best_expert", like="expert", dtype=np.int64)
-        costs = ("expected_cost", "model_value", "best_value", "p_right")
+        costs = ("expected_cost", "model_value", "best_value", "p_right", "fee")
         set_columns(self, *costs, like="expert", dtype=np.float64)
+        set_columns(self, "n_alike", "reached", like="expert")
         if np.size(self.unusual) == 0:
             object.__setattr__(self, "unusual", np.full(len(self.expert), "", dtype=object))
         set_columns(self, "unusual", like="expert", dtype=object)
@@ -108,9 +126,15 @@ class Decision(Deciders):
         return f"Decision: {self.loads()}"
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
-        """Return route, expected_cost and reason."""
-        costs = self.expected_cost[:most]
-        return {"route": self.name[:most], "expected_cost": costs, "reason": self.phrases(most).tolist()}
+        """Return route, p_right and fee (where they are known), expected_cost and reason."""
+        paid = self.fee is not None and (self.unit is not None or bool(self.fee.any()))
+        known = {"p_right": self.p_right, "fee": self.fee if paid else None}
+        return {
+            "route": self.name[:most],
+            **{name: one[:most] for name, one in known.items() if one is not None},
+            "expected_cost": self.expected_cost[:most],
+            "reason": self.phrases(most).tolist(),
+        }
 
     @property
     def reason(self) -> list[str]:
@@ -125,17 +149,19 @@ class Decision(Deciders):
 
     def phrases(self, most: int | None = None) -> Labels:
         """Return the `reason` of the first items as an array, (n,)."""
-        who, in_money = [*self.expert_names, "model"], self.unit is not None
+        who, in_money = [*self.expert_names, self.otherwise], self.unit is not None
         rule = f": {self.why_not}, with " if self.why_not else " by rule, with "
         rule += "expected costs " if in_money else ""
         model_value, best_value = self.model_value[:most], self.best_value[:most]
         columns = (self.expert, self.best_expert, best_value >= model_value, self.unusual)
         rows = zip(*(one[:most].tolist() for one in columns), strict=True)
-        phrases = []
+        phrases: list[str] = []
         for row, own, theirs in zip(rows, self._written(model_value), self._written(best_value), strict=True):
             asked, best, is_better, unusual = row
-            if best == MODEL:
-                phrase = "no expert available"
+            if self.floor is not None or (self.otherwise != "model" and asked != MODEL):
+                phrase = self._alone(len(phrases), who[asked])
+            elif best == MODEL:
+                phrase = "no expert available" if self.otherwise == "model" else "nobody can be asked"
             elif asked == best and is_better and not in_money:
                 phrase = f"{who[best]} {theirs} >= model {own}"
             elif asked == best and (is_better or (unusual and in_money)):
@@ -147,8 +173,25 @@ class Decision(Deciders):
                 phrase = f"{who[best]} {theirs}, though model {own}"
             else:  # baselines do not decide by these numbers
                 phrase = f"{who[asked]}{rule}model {own} and best expert {who[best]} {theirs}"
+            if self.n_alike is not None and self.n_alike[len(phrases)] > 1:
+                phrase = f"{phrase}, shared evenly among {self.n_alike[len(phrases)]} who are about as good"
             phrases.append(f"{phrase}; unusual: {unusual}" if unusual else phrase)
         return np.array(phrases, dtype=object)
+
+    def _alone(self, item: int, name: str) -> str:
+        """Write who decides an item by what is known of them, and by which rule."""
+        proba = self.p_right[item] if self.p_right is not None else np.nan
+        fee = 0.0 if self.fee is None else float(np.nan_to_num(self.fee[item]))
+        paid = f" for {money(fee)}" if fee > 0 else ""
+        if self.floor is None:
+            rule = (
+                "likeliest to be right" if self.unit is None else f"least expected cost, {self.expected_cost[item]:.3g}"
+            )
+        elif self.reached is not None and self.reached[item]:
+            rule = f"cheapest that reaches {self.floor:g}"
+        else:
+            rule = f"likeliest to be right, none reaches {self.floor:g}"
+        return f"{name} {proba:.3f}{paid}: {rule}"
 
     def _written(self, values: FloatArray) -> Iterator[str]:
         """Write values, or, in the unit of money, the expected costs that they stand for."""
@@ -192,6 +235,8 @@ class Assignment(Deciders):
         anything.
     why_not : str
         Why items that no limit keeps from a question are not asked about.
+    otherwise : str
+        What -1 is called: "model", or "nobody" in a team without one.
 
     Examples
     --------
@@ -211,6 +256,7 @@ class Assignment(Deciders):
     label: Labels | None = None
     limit: IntArray | None = None
     why_not: str = "no question is worth its fee"
+    otherwise: str = "model"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.prices)))
@@ -270,10 +316,11 @@ class Assignment(Deciders):
         """Return the reasons of some items."""
         who, asked = self.name[rows].tolist(), self.deferred[rows].tolist()
         costs, model = self.expected_cost[rows].tolist(), self.answer_cost[rows].tolist()
+        by = "by the model" if self.otherwise == "model" else "without an answer"
         return [
-            f"ask {name}: {cost:.3f} expected, {own:.3f} by the model"
+            f"ask {name}: {cost:.3f} expected, {own:.3f} {by}"
             if is_asked
-            else f"model: {own:.3f} expected, {why_not}"
+            else f"{self.otherwise}: {own:.3f} expected, {why_not}"
             for name, is_asked, cost, own, why_not in zip(who, asked, costs, model, self.whys(rows), strict=True)
         ]
 

@@ -148,6 +148,11 @@ class NextSteps(Tabular):
         Of the classes, where there are answers so far.
     p_used : (n,), optional
         P(that label is right) by which was decided: the law of answers, before it is tempered.
+    judged : (n,) bool, optional
+        With a judge: whether to have the answer that is asked for judged.
+    stands : (n,) int, optional
+        Where answers stand as they are: whose answer stands if nobody else is asked, -1 for nobody's. `p_right` is
+        then P(that answer is right), and `label` None.
 
     Examples
     --------
@@ -167,12 +172,16 @@ class NextSteps(Tabular):
     answer_idx: IntArray | None = None
     class_names: tuple[str, ...] = ()
     p_used: FloatArray | None = None
+    judged: BoolArray | None = None
+    stands: IntArray | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "expert_names", names("expert_names", self.expert_names, count=len(self.expert_names)))
+        who = tuple(self.expert_names)
+        experts = who[:-1] if self.stands is not None and who[-1:] == ("model",) else who
+        checked = names("expert_names", experts, count=len(experts))
+        object.__setattr__(self, "expert_names", checked + who[len(experts) :])
         set_columns(self, "ask", "label", "p_right", "answer_cost", "expected_cost", like="ask")
-        if self.p_used is not None:
-            set_columns(self, "p_used", like="ask")
+        set_columns(self, "p_used", "judged", "stands", like="ask")
 
     def __len__(self) -> int:
         return len(self.ask)
@@ -184,11 +193,17 @@ class NextSteps(Tabular):
         return f"NextSteps: {count_of(len(self), 'case')}; {counts}."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
-        """Return ask, label and p_right (of cases that are answered now), expected_cost and reason."""
-        asked = (self.ask != MODEL)[:most]
+        """Return ask, label (or whose answer stands) and p_right (of answered cases), expected_cost and reason."""
+        asked, who = (self.ask != MODEL)[:most], np.array([*self.expert_names, ""], dtype=object)
+        if self.stands is None:
+            label = [None if is_asked else one for is_asked, one in zip(asked, self.label[:most], strict=True)]
+            answered: dict[str, Any] = {"label": label}
+        else:
+            answered = {"stands": np.where(asked, "", who[self.stands[:most]])}
         return {
-            "ask": np.array([*self.expert_names, ""], dtype=object)[self.ask[:most]],
-            "label": [None if is_asked else one for is_asked, one in zip(asked, self.label[:most], strict=True)],
+            "ask": who[self.ask[:most]],
+            **({} if self.judged is None else {"judged": self.judged[:most]}),
+            **answered,
             "p_right": np.where(asked, np.nan, self.p_right[:most]),
             **({} if self.p_used is None else {"p_used": np.where(asked, np.nan, self.p_used[:most])}),
             "expected_cost": self.expected_cost[:most],
@@ -215,9 +230,14 @@ class NextSteps(Tabular):
         phrases = []
         for case, (expert, cost, now, why) in enumerate(zip(self.ask.tolist(), costs, answered_now, whys, strict=True)):
             if expert != MODEL:
-                phrases.append(f"ask {self.expert_names[expert]}: {cost:.3f} expected, {now:.3f} if answered now")
+                judged = " and the judge" if self.judged is not None and self.judged[case] else ""
+                name = self.expert_names[expert]
+                phrases.append(f"ask {name}{judged}: {cost:.3f} expected, {now:.3f} if answered now")
                 continue
             how = f"settled by {self._heard(case)}" if settled[case] else "answer now"
+            if self.stands is not None:
+                whose = self.stands[case]
+                how = "nobody can be asked" if whose == MODEL else f"the answer of {self.expert_names[whose]} stands"
             phrases.append(f"{how}: {now:.3f} expected, {why}")
         return phrases
 

@@ -5,7 +5,7 @@ the entry-point group "defero.exports".
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from defero.core.registry import Registry
 from defero.core.wording import join_names
 from defero.data.answers.log import AnswerLog, latest_answers
 from defero.data.table_spec import Control
+from defero.data.tables.cells import is_blank, no_such_column
 from defero.data.tables.json_lines import JSON_LINES
 
 
@@ -201,22 +202,36 @@ def one_answer(values: Sequence[Any], *, what: str, source: str, place: str) -> 
 
 
 def feature_frame(
-    records: Sequence[Mapping[str, Any]], *, source: str, of: str
+    tasks: Sequence[Mapping[str, Any]], *, own: Collection[str | None], prefix: str, source: str
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return one column per field, None where a record has none of it, and a sentence about fields left out.
+    """Return one column per field, None where a task has none of it, and a sentence about fields left out.
 
-    A field that is a list or an object in any record is left out: it is no feature by itself.
+    A field that is a list or an object in any task is left out: it is no feature by itself. Those that are the tool's
+    `own`, or begin with its prefix, are left out without a word.
 
-    >>> frame, notes = feature_frame([{"text": "good", "box": [1, 2]}, {"size": 3}], source="a.json", of="task")
+    >>> tasks = [{"text": "good", "box": [1, 2], "_hash": 7}, {"size": 3}]
+    >>> frame, notes = feature_frame(tasks, own=(), prefix="_", source="a.json")
     >>> list(frame.columns), notes
     (['text', 'size'], ('a.json: fields of a task that are lists or objects are left out: box.',))
     """
+    records = [
+        {name: value for name, value in task.items() if name not in own and not name.startswith(prefix)}
+        for task in tasks
+    ]
     names = list(dict.fromkeys(str(name) for record in records for name in record))
     nested = {name for record in records for name, value in record.items() if isinstance(value, list | dict)}
     columns = {name: _column([record.get(name) for record in records]) for name in names if name not in nested}
     left_out = [name for name in names if name in nested]
-    note = f"{source}: fields of a {of} that are lists or objects are left out: {join_names(left_out)}."
+    note = f"{source}: fields of a task that are lists or objects are left out: {join_names(left_out)}."
     return pd.DataFrame(columns, index=range(len(records))), (note,) if left_out else ()
+
+
+def labels_in(tasks: Sequence[Mapping[str, Any]], label: str, *, source: str) -> list[Any]:
+    """Return a field with the truth, which some task must have."""
+    values = [task.get(label) for task in tasks]
+    if all(is_blank(value) for value in values):
+        raise no_such_column(label, sorted({name for task in tasks for name in task}), source=source, role="the label")
+    return values
 
 
 def _column(cells: list[Any]) -> "pd.Series[Any]":

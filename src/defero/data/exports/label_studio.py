@@ -26,10 +26,11 @@ from defero.data.exports.export import (
     OpenCases,
     answer_log,
     feature_frame,
+    labels_in,
     one_answer,
 )
 from defero.data.table_spec import STEP, Control
-from defero.data.tables.cells import column_names, is_blank, no_such_column
+from defero.data.tables.cells import column_names, is_blank
 from defero.data.tables.json_lines import JsonRecord, field_of_type, json_records
 from defero.data.tables.wide import ItemKeys
 from defero.data.whole_files import write_whole
@@ -121,30 +122,32 @@ def find_control(results: Iterable[Mapping[str, Any]], *, name: str | None, sour
     return controls[name if name is not None else next(iter(controls))]
 
 
-def _values(result: Mapping[str, Any], control: Control, *, source: str, place: str) -> Iterator[object]:
+def _values(result: Mapping[str, Any], control: Control, *, source: str, place: str) -> list[object]:
     value = result.get("value")
     content = value.get(control.kind) if isinstance(value, dict) else None
     if control.kind == "rating":
-        if isinstance(content, bool) or not isinstance(content, int | float):
-            raise _no_value(content, "a number", control, source=source, place=place)
-        yield content
-        return
-    if not isinstance(content, list):
-        raise _no_value(content, "a list", control, source=source, place=place)
-    for one in content:
-        if control.kind == "taxonomy" and isinstance(one, list) and one and all(isinstance(step, str) for step in one):
-            yield STEP.join(one)
-        elif isinstance(one, str) and one.strip():
-            yield one.strip()
-        else:
-            raise _no_value(content, "a list of texts", control, source=source, place=place)
+        values, wanted = [content if _is_number(content) else None], "a number"
+    elif not isinstance(content, list):
+        values, wanted = [None], "a list"
+    else:
+        values, wanted = [_text(one, control.kind) for one in content], "a list of texts"
+    if None in values:
+        raise TableError(
+            f"{source}: {place}: the value of {control.from_name!r} must be {wanted} called {control.kind!r}, "
+            f"got {content!s:.40}."
+        )
+    return values
 
 
-def _no_value(content: object, wanted: str, control: Control, *, source: str, place: str) -> TableError:
-    return TableError(
-        f"{source}: {place}: the value of {control.from_name!r} must be {wanted} called {control.kind!r}, "
-        f"got {content!s:.40}."
-    )
+def _is_number(content: object) -> bool:
+    return isinstance(content, int | float) and not isinstance(content, bool)
+
+
+def _text(one: object, kind: str) -> str | None:
+    """Return what was chosen, of a taxonomy the steps to it; None where that is no text."""
+    if kind == "taxonomy" and isinstance(one, list) and one and all(isinstance(step, str) for step in one):
+        return STEP.join(one)
+    return one.strip() or None if isinstance(one, str) else None
 
 
 def _answer(one: StudioEntry, control: Control, *, source: str) -> object:
@@ -221,12 +224,8 @@ def task_ids(records: Sequence[JsonRecord], *, source: str) -> list[Any]:
 
 def task_items(tasks: StudioTasks, *, label: str | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the tasks' data fields as a frame with their ids first, and what was left out; no routing fields."""
-    own, ids = {label, KEY}, tasks.ids
-    fields = [
-        {name: value for name, value in one.items() if name not in own and not name.startswith(ROUTING)}
-        for one in tasks.data
-    ]
-    frame, notes = feature_frame(fields, source=tasks.source, of="task")
+    ids = tasks.ids
+    frame, notes = feature_frame(tasks.data, own={label, KEY}, prefix=ROUTING, source=tasks.source)
     if any(KEY in one and str(one[KEY]) != str(task) for one, task in zip(tasks.data, ids, strict=True)):
         notes = (*notes, f"{tasks.source}: the data field {KEY} is left out; it is not the task's id.")
     key = pd.Series(ids, name=KEY, dtype=None if all(_is_small(one) for one in ids) else object)
@@ -333,9 +332,7 @@ class LabelStudioExport(Export):
         it would be right by definition.
         """
         tasks, source = StudioTasks.of(path), str(path)
-        if label is not None and not any(label in fields for fields in tasks.data):
-            fields_there = sorted({name for fields in tasks.data for name in fields})
-            raise no_such_column(label, fields_there, source=source, role="the label")
+        recorded = {} if label is None else {"data field": labels_in(tasks.data, label, source=source)}
         people = list(tasks.annotations())
         counted = [one for one in people if not one.cancelled]
         question = find_control((one for each in counted for one in each.results), name=control, source=source)
@@ -355,9 +352,7 @@ class LabelStudioExport(Export):
             notes = (*notes, f"{source}: {len(people) - len(counted)} cancelled annotations do not count.")
         unit = "task" if numbered else "task number"
         answers = answer_log(given, n_items=len(items), source=source, column=question.from_name, unit=unit)
-        labels = {"ground truth": truths}
-        if label is not None:
-            labels["data field"] = [fields.get(label) for fields in tasks.data]
+        labels = {"ground truth": truths, **recorded}
         notes = (*notes, *answers.notes())
         return ExportedCases(items=items, answers=answers, labels=labels, key=KEY, notes=notes, control=question)
 

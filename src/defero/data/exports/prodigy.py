@@ -21,10 +21,11 @@ from defero.data.exports.export import (
     OpenCases,
     answer_log,
     feature_frame,
+    labels_in,
     one_answer,
 )
 from defero.data.table_spec import Control
-from defero.data.tables.cells import is_blank, no_such_column
+from defero.data.tables.cells import is_blank
 from defero.data.tables.json_lines import JsonRecord, field_of_type, json_records
 from defero.data.tables.wide import name_text
 
@@ -55,12 +56,7 @@ def task_items(
     records: Sequence[dict[str, Any]], *, key: str | None, label: str | None, source: str
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the fields of tasks as a frame, the key first where there is one, and what was left out."""
-    left_out = {*_OWN, key, label}
-    fields = [
-        {name: value for name, value in _flat(record).items() if name not in left_out and not name.startswith("_")}
-        for record in records
-    ]
-    frame, notes = feature_frame(fields, source=source, of="task")
+    frame, notes = feature_frame(list(map(_flat, records)), own={*_OWN, key, label}, prefix="_", source=source)
     if key is None:
         return frame, notes
     keys = pd.Series([name_text(record[key]) for record in records], name=key, dtype=object)
@@ -72,14 +68,6 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     meta = record.get("meta")
     inner = meta if isinstance(meta, dict) else {}
     return {**record, **{f"meta.{name}": value for name, value in inner.items()}}
-
-
-def _field(records: Sequence[dict[str, Any]], label: str, *, source: str) -> list[Any]:
-    values = [_flat(record).get(label) for record in records]
-    if all(is_blank(value) for value in values):
-        names = sorted({name for record in records for name in record})
-        raise no_such_column(label, names, source=source, role="the label")
-    return values
 
 
 def _annotator(record: JsonRecord, *, source: str) -> str:
@@ -143,7 +131,7 @@ class ProdigyExport(Export):
             more = "sessions without a name are named by their start, so one person may be several experts."
             notes = (*notes, f"{source}: {more}")
         answers = answer_log(given, n_items=len(items), source=source)
-        labels = {} if label is None else {"field": _field(tasks, label, source=source)}
+        labels = {} if label is None else {"field": labels_in(list(map(_flat, tasks)), label, source=source)}
         return ExportedCases(items=items, answers=answers, labels=labels, key=key, notes=(*notes, *answers.notes()))
 
     def read_open(

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, join_names, list_in_words
-from defero.data.recipes.text_column import TextColumn
+from defero.data.recipes.text_column import BLANK, SAME, TextColumn
 from defero.data.recipes.text_encoder import EmbeddedColumn
 from defero.data.recipes.text_vectors import VectorColumn
-from defero.data.recipes.usual import LARGEST_NUMBER, usual_bounds
+from defero.data.recipes.usual import usual_bounds
 from defero.data.tables.cells import (
     column_kind,
     is_blank,
@@ -33,7 +33,6 @@ from defero.data.tables.cells import (
 
 FREE_TEXT = "free text; name it as a text to use it"
 """Why a column of texts that nobody named is left out."""
-SAME, BLANK = "the same in every row", "blank in every row"
 SAYS_NOTHING = (SAME, BLANK)
 """Why a column is left out without loss."""
 ODD = 0.5
@@ -80,15 +79,6 @@ class NumericColumn:
         marked = ", which are marked" if self.missing else ""
         value = "a number" if self.varies else "constant, of use only by its blanks"
         return f"{self.name}: {value}; blank cells become {self.fill:g}{marked}."
-
-    def as_they_are(self, cells: Any) -> Any:
-        """Return a column of usual numbers without blanks as an array (n,): `encode` does not change it; else None."""
-        values = np.asarray(getattr(cells, "values", cells))  # of a Series itself numpy asks for six attributes first
-        if not self.varies or self.missing or not len(values) or values.dtype.kind not in "iuf":
-            return None
-        # NaN is in no range.
-        low, high = max(self.low, -LARGEST_NUMBER), min(self.high, LARGEST_NUMBER)
-        return values if low < float(values.min()) and float(values.max()) < high else None
 
     def encode(self, values: FloatArray) -> FloatArray:
         """Turn (n,) numbers, NaN where blank, into (n, outputs)."""

@@ -15,16 +15,15 @@ from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.wording import did_you_mean, join_names
 from defero.data.recipes.columns import (
-    BLANK,
     CategoricalColumn,
     Column,
     NumericColumn,
     learn_categories,
     learn_numbers,
 )
-from defero.data.recipes.text_column import TextNumbers, learn_words
+from defero.data.recipes.text_column import BLANK, TextNumbers, learn_words
 from defero.data.recipes.text_encoder import EmbeddedColumn, TextEncoder, learn_embedded
-from defero.data.recipes.usual import UsualNumbers, bad_numbers, checked_numbers
+from defero.data.recipes.usual import bad_numbers, checked_numbers
 from defero.data.tables.bad_rows import BadCell
 from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, texts
 
@@ -197,11 +196,8 @@ class FeatureRecipe:
         category never seen in training becomes `<name>=other`, or zeros where there is no such column. A blank text
         has no words.
         """
-        numbers_alone = self.usual_numbers(frame, source=source)
-        if numbers_alone is not None:
-            return numbers_alone.matrix()
         keys = self._keys(frame, source=source)
-        matrix = np.empty((len(frame), len(self.names)))
+        matrix = np.empty((len(frame), len(self.names)), order="F")  # filled, and read by trees, column by column
         for column, start, stop in self.blocks():
             if isinstance(column, NumericColumn):
                 values = checked_numbers(frame, keys[column.name], source=source, first_row=first_row)
@@ -210,23 +206,8 @@ class FeatureRecipe:
                 matrix[:, start:stop] = column.encode(texts(frame[keys[column.name]]))
         return matrix
 
-    def usual_numbers(self, frame: Any, *, source: str = "table") -> UsualNumbers | None:
-        """Return the columns of new rows if all are numbers that `apply` does not change and that are not `unusual`."""
-        if not all(isinstance(column, NumericColumn) for column in self.columns):
-            return None
-        keys, columns = self._keys(frame, source=source), []
-        for column in self.columns:
-            assert isinstance(column, NumericColumn)
-            values = column.as_they_are(frame[keys[column.name]])
-            if values is None:
-                return None
-            columns.append(values)
-        return UsualNumbers(tuple(columns))
-
     def bad_cells(self, frame: Any, *, source: str = "table", first_row: int = 0) -> list[BadCell]:
         """Return all cells for which `apply` would raise."""
-        if self.usual_numbers(frame, source=source) is not None:
-            return []
         keys = self._keys(frame, source=source)
         columns = [column for column in self.columns if isinstance(column, NumericColumn)]
         return [bad for column in columns for bad in bad_numbers(frame, keys[column.name], first_row=first_row)]
@@ -272,8 +253,6 @@ class FeatureRecipe:
         >>> recipe.remarks(pd.DataFrame({"age": [None, 40], "site": ["c", "c"]}))
         {'site: a category never seen in training': 2, 'age: blank, filled with the training median': 1}
         """
-        if self.usual_numbers(frame) is not None:
-            return {}
         keys, new, filled = self._keys(frame, source="table"), dict[str, int](), dict[str, int]()
         for column in self.columns:
             cells = frame[keys[column.name]]

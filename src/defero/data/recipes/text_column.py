@@ -1,4 +1,4 @@
-"""A column of free text as weighted words: TF-IDF in numpy alone, so that a saved model can read new texts.
+"""A column of free text as weighted words: TF-IDF from words and numbers that a saved model holds.
 
 A word is a run of letters, digits and underscores of any script, in lower case: "Don't" is `don` and `t`.
 """
@@ -9,22 +9,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.codec import Within
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 MAX_WORDS = 10_000
 MIN_ROWS = 2  # a word of one training row says nothing about another one
 _WORD = re.compile(r"\w+")
 
+SAME, BLANK = "the same in every row", "blank in every row"
+"""Why a column is left out without loss."""
+
 Texts = list[str | None]
-Features: TypeAlias = "csr_matrix | FloatArray"
+Features: TypeAlias = csr_matrix | FloatArray
 """Weighted words (n, V) are sparse, vectors of an encoder (n, d) dense."""
 
 
@@ -64,6 +65,22 @@ class TextNumbers:
             numbers = numbers @ self._slope_matrix + np.array(self.bias)
         matrix: FloatArray = numbers if isinstance(numbers, np.ndarray) else numbers.toarray()
         return np.column_stack([matrix, [cell is None for cell in cells]]) if self.marks_blanks else matrix
+
+    def reads(self) -> str:
+        """Say what the numbers are, after the name of the column."""
+        raise NotImplementedError
+
+    def sentence(self) -> str:
+        """Return one sentence: how the column is used."""
+        count = "one score" if len(self.bias) == 1 else f"{len(self.bias)} numbers"
+        summed = "" if self.slopes is None else f" and summed up in {count}"
+        return f"{self.name}: {self.reads()}{summed}{'; blanks are marked' * self.marks_blanks}."
+
+    def check_slopes(self, n_numbers: int) -> None:
+        """Raise unless the slopes, if there are any, turn so many numbers into as many scores as there are biases."""
+        rows = ((),) * n_numbers if self.slopes is None else self.slopes
+        if len(rows) != n_numbers or any(len(row) != len(self.bias) for row in rows):
+            raise ValueError(f"slopes that are not of {n_numbers} numbers and {len(self.bias)} scores")
 
     def unusual(self, block: FloatArray) -> BoolArray:
         """Return which rows of `encode` (n, outputs) have no known word, (n,); not blanks, if training had some."""
@@ -106,11 +123,9 @@ class TextColumn(TextNumbers):
     missing: bool = False
 
     def __post_init__(self) -> None:
-        rows = self.idf if self.slopes is None else self.slopes
-        if len(self.idf) != len(self.words) or len(rows) != len(self.words):
-            raise ValueError(f"{len(rows)} weights for {len(self.words)} words")
-        if any(len(row) != len(self.bias) for row in self.slopes or ()):
-            raise ValueError(f"slopes that are not {len(self.bias)} numbers for each word")
+        if len(self.idf) != len(self.words):
+            raise ValueError(f"{len(self.idf)} weights for {len(self.words)} words")
+        self.check_slopes(len(self.words))
 
     @property
     def marks_blanks(self) -> bool:
@@ -121,23 +136,16 @@ class TextColumn(TextNumbers):
         """Return the words."""
         return self.words
 
-    def sentence(self) -> str:
-        """Return one sentence: how the column is used."""
-        sentence = f"{self.name}: {len(self.words):,} words of text, weighted by TF-IDF"
-        if self.slopes is None:
-            return f"{sentence}."
-        count = "one score" if len(self.bias) == 1 else f"{len(self.bias)} numbers"
-        marked = "; blanks are marked" if self.missing else ""
-        return f"{sentence} and summed up in {count}{marked}."
+    def reads(self) -> str:
+        """Say what the numbers are."""
+        return f"{len(self.words):,} words of text, weighted by TF-IDF"
 
-    def features(self, cells: Texts) -> "csr_matrix":
+    def features(self, cells: Texts) -> csr_matrix:
         """Return the weights (n, V) of the words of (n,) texts, None where blank.
 
         A word that stands c times weighs (1 + log c) * idf, and each row is scaled to length 1. Words that training
         did not have count for nothing; a text without known words has no entries.
         """
-        from scipy.sparse import csr_matrix  # imported here: a team without texts needs no scipy
-
         counts = [Counter(self._place[word] for word in words_of(cell) if word in self._place) for cell in cells]
         row = np.repeat(np.arange(len(cells)), [len(one) for one in counts])
         word = np.array([place for one in counts for place in sorted(one)], dtype=np.int64)
@@ -173,7 +181,7 @@ def learn_words(name: str, cells: Texts, *, max_words: int = MAX_WORDS) -> TextC
     ('bad', 'sea')
     """
     if len(set(cells)) == 1:
-        return "blank in every row" if cells[0] is None else "the same in every row"
+        return SAME if cells[0] is not None else BLANK
     in_rows: Counter[str] = Counter()
     for cell in cells:
         in_rows.update(set(words_of(cell)))

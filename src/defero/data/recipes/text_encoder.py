@@ -20,7 +20,7 @@ from defero.core.checks.arrays import FloatArray
 from defero.core.codec import Count
 from defero.core.errors import Argument, InputError
 from defero.core.wording import did_you_mean
-from defero.data.recipes.text_column import TextNumbers, Texts
+from defero.data.recipes.text_column import BLANK, SAME, TextNumbers, Texts
 
 TFIDF = "tfidf"
 """Not an encoder: words of the training texts, weighted by TF-IDF."""
@@ -139,18 +139,18 @@ def find_encoder(encoder: Encoder) -> TextEncoder | None:
 def _named(name: str) -> TextEncoder:
     folder = Path(name).expanduser()
     meant = "" if folder.is_dir() else did_you_mean(name, (TFIDF,))
+    wrong = ""
     if not name or meant.strip("."):
-        raise InputError(
-            f"must be tfidf, a model such as all-MiniLM-L6-v2 or owner/name, or a folder, got {name!r}{meant}",
-            argument="text_encoder",
-        )
-    if not folder.is_dir() and (name.startswith((".", "~")) or folder.is_absolute()):
-        raise InputError(f"{name!r}: no such folder.", argument="text_encoder")
-    if not any(find_spec(library) for library in _LIBRARIES):
-        raise InputError(f"{name!r} needs a library that is not installed: {HINT}.", argument="text_encoder")
-    if folder.is_dir():  # where it lies on this machine is nobody's business
-        return TextEncoder(folder.resolve().name, partial(_encode, str(folder.resolve())))
-    return TextEncoder(name, partial(_encode, name))
+        wrong = f"must be tfidf, a model such as all-MiniLM-L6-v2 or owner/name, or a folder, got {name!r}{meant}"
+    elif not folder.is_dir() and (name.startswith((".", "~")) or folder.is_absolute()):
+        wrong = f"{name!r}: no such folder."
+    elif not any(find_spec(library) for library in _LIBRARIES):
+        wrong = f"{name!r} needs a library that is not installed: {HINT}."
+    if wrong:
+        raise InputError(wrong, argument="text_encoder")
+    path = str(folder.resolve()) if folder.is_dir() else name
+    # Of a folder the name alone is kept: where it lies on this machine is nobody's business.
+    return TextEncoder(Path(path).name if folder.is_dir() else name, partial(_encode, path))
 
 
 def _encode(name: str, texts: list[str]) -> ArrayLike:
@@ -222,9 +222,7 @@ class EmbeddedColumn(TextNumbers):
     def __post_init__(self) -> None:
         if not 1 <= self.width <= MOST_NUMBERS or not 0 < self.scale < np.inf:
             raise ValueError(f"an encoder of {self.width!r} numbers and the scale {self.scale!r}")
-        rows = self.slopes
-        if rows is not None and (len(rows) != self.width or any(len(row) != len(self.bias) for row in rows)):
-            raise ValueError(f"slopes that are not of {self.width} numbers and {len(self.bias)} scores")
+        self.check_slopes(self.width)
         if self.source is not None and not isinstance(self.source, TextEncoder):
             raise ValueError("an encoder that was saved")
 
@@ -232,11 +230,9 @@ class EmbeddedColumn(TextNumbers):
         """Return the numbers of a vector."""
         return [f"vector{k}" for k in range(self.width)]
 
-    def sentence(self) -> str:
-        """Return one sentence: how the column is used."""
-        marked = "; blanks are marked" if self.missing else ""
-        scores = "" if self.slopes is None else f", summed up in {len(self.bias)} score{'s' * (len(self.bias) > 1)}"
-        return f"{self.name}: {self.width} numbers of the text encoder {self.encoder}{scores}{marked}."
+    def reads(self) -> str:
+        """Say what the numbers are."""
+        return f"{self.width} numbers of the text encoder {self.encoder}"
 
     def features(self, cells: Texts) -> FloatArray:
         """Return the scaled vectors of (n,) texts, (n, d); zeros where a text is blank."""
@@ -277,7 +273,7 @@ class EmbeddedColumn(TextNumbers):
 def learn_embedded(name: str, cells: Texts, encoder: TextEncoder) -> EmbeddedColumn | str:
     """Learn a column from (n,) texts, None where blank; return the reason where it cannot be used."""
     if len(set(cells)) == 1:
-        return "blank in every row" if cells[0] is None else "the same in every row"
+        return SAME if cells[0] is not None else BLANK
     vectors = encoder.encode(cells)
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
     scale = float(lengths[lengths > 0].mean()) if lengths.any() else 1.0

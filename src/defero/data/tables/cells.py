@@ -308,12 +308,8 @@ class BlankCells:
         >>> BlankCells(("n/a", "-9")).mask(["1", "n/a", " -9.0", None]).tolist()
         [False, True, True, False]
         """
-        array = np.asarray(column)
-        if array.dtype.kind in "iuf":
-            known = [number_of(value) for value in self.values]
-            return np.isin(array, [value for value in known if value is not None])
         wanted = {text_of(value) for value in self.values}
-        return np.array([text in wanted for text in texts(array)], dtype=np.bool_)
+        return np.array([text in wanted for text in texts(column)], dtype=np.bool_)
 
     def apply(self, frame: "pd.DataFrame", *, is_text: bool = False, as_text: Sequence[str] = ()) -> "pd.DataFrame":
         """Return a frame in which these cells are missing; a column that has only numbers left becomes numbers.

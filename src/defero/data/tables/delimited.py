@@ -76,8 +76,7 @@ class Delimited(TableFormat):
                 if on_bad is not None:
                     frame = readable_cells(frame, first_row=self.first_row, on_bad=on_bad)
                 if separator != self.separator:
-                    frame = decimals.with_points(frame, as_text=as_text)
-                    frame = _without_decimal_commas(frame, path, first_row=self.first_row, on_bad=on_bad)
+                    frame = decimals.read(frame, as_text=as_text, first_row=self.first_row, on_bad=on_bad)
                 blank = _blank_rows(frame)
                 yield _whole_numbers(frame[~blank]) if blank.any() else frame
                 if rows is None:
@@ -270,36 +269,33 @@ class _Decimals:
         self._path = path
         self._points, self._commas = set[str](), set[str]()
 
-    def with_points(self, frame: pd.DataFrame, *, as_text: Sequence[str]) -> pd.DataFrame:
-        """Return a piece in which such columns are numbers; one with 1.234 as well may mean thousands, and stays."""
-        result = frame.copy(deep=False)
-        for name in frame.columns:
-            cells = frame[name].dropna()
-            if cells.dtype.kind == "f" and (cells % 1 != 0).any():
-                self._points.add(name)
+    def read(
+        self, frame: pd.DataFrame, *, as_text: Sequence[str], first_row: int, on_bad: OnBad | None
+    ) -> pd.DataFrame:
+        """Return a piece in which such columns are numbers; one with 1.234 as well may mean thousands, and stays.
+
+        Any other 3,5 is refused: it would be read as a text, and files with semicolons often have it for 3.5.
+        """
+        result, bad = frame.copy(deep=False), list[BadCell]()
+        why = "has a decimal comma; save the file with decimal points, such as 3.5"
+        for name, column in frame.items():
+            cells = column.dropna()
+            if column.dtype.kind in "iufb":
+                self._points |= {str(name)} if column.dtype.kind == "f" and (cells % 1 != 0).any() else set()
             elif name not in as_text and name not in self._points and _have_commas(cells):
-                self._commas.add(name)
-                result[name] = pd.to_numeric(frame[name].str.replace(",", "."))
+                self._commas.add(str(name))
+                result[name] = pd.to_numeric(column.str.replace(",", "."))
+            else:
+                marked = [(label, cell) for label, cell in cells.items() if _DECIMAL_COMMA.fullmatch(str(cell))]
+                bad += [BadCell(int(str(label)) + first_row, str(name), str(cell), why) for label, cell in marked]
         both = sorted(self._points & self._commas)
         if both:
             raise TableError(f"{self._path}: column {both[0]} has decimal commas and decimal points; use points alone.")
-        return result
-
-
-def _without_decimal_commas(frame: pd.DataFrame, path: Path, *, first_row: int, on_bad: OnBad | None) -> pd.DataFrame:
-    """Refuse 3,5 for 3.5, which would be read as a text: files with semicolons often have it."""
-    bad = []
-    for name in frame.columns:
-        if frame[name].dtype.kind in "iufb":
-            continue
-        for label, cell in frame[name].items():
-            if isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell):
-                why = "has a decimal comma; save the file with decimal points, such as 3.5"
-                bad.append(BadCell(int(str(label)) + first_row, str(name), cell, why))
-                if on_bad is None:
-                    raise TableError(f"{path}: {bad[0].sentence()}")
-                on_bad(bad[-1])
-    return frame.drop(index=[one.row - first_row for one in bad]) if bad else frame
+        for one in bad:
+            if on_bad is None:
+                raise TableError(f"{self._path}: {one.sentence()}")
+            on_bad(one)
+        return result.drop(index=[one.row - first_row for one in bad])
 
 
 def parser_sentence(message: str) -> str:

@@ -32,6 +32,7 @@ def feature_columns(
     source: str,
     named: Sequence[tuple[str, str]],
     features: Sequence[str] | None = None,
+    text: Sequence[str] = (),
     leave_out: Sequence[str] = (),
 ) -> list[str]:
     """Return the feature columns, after checking that every column named exists and has one role.
@@ -46,6 +47,8 @@ def feature_columns(
         Roles in words, such as "the label": no such column is a feature.
     features : sequence of str, optional
         Else every column that is left.
+    text : sequence of str, optional
+        Those that are texts, whether or not `features` name them too.
     leave_out : sequence of str
         No features, unless named as such.
 
@@ -54,6 +57,14 @@ def feature_columns(
     """
     if isinstance(features, str):
         raise InputError(f"must be a list of column names, got the text {features!r}.", argument="features")
+    others = dict(named)
+    for name in text:
+        if name not in columns:
+            raise no_such_column(name, columns, source=source, role="the text")
+        if name in others:
+            raise TableError(f"{source}: column {name!r} is named as {others[name]} and as the text; choose one.")
+    if features is not None:
+        features = [*features, *(name for name in text if name not in features)]
     role: dict[str, str] = {}
     for name, wanted in [*named, *((name, "a feature") for name in features or ())]:
         if role.get(name) == wanted:
@@ -63,8 +74,8 @@ def feature_columns(
         if name not in columns:
             raise no_such_column(name, columns, source=source, role=wanted)
         role[name] = wanted
-    others = {*role, *leave_out}
-    chosen = [name for name in columns if name not in others] if features is None else list(features)
+    used = {*role, *leave_out}
+    chosen = [name for name in columns if name not in used] if features is None else list(features)
     if not chosen:
         raise TableError(f"{source}: no column is left as a feature; the columns are {join_names(columns)}.")
     return chosen
@@ -173,16 +184,14 @@ class ItemKeys:
 
         They are an error, or where `unknown` is "ignore" only if no item is known at all.
         """
-        known: dict[str, int] = {}
         item_idx = np.empty(len(column), dtype=np.int64)
         for place, cell in enumerate(column.tolist()):
             if is_blank(cell):
                 where = f"{source}: row {rows[place]}, column {column.name}"
                 raise TableError(f"{where}: the item's key is blank; fill it in or drop the row.")
             text = name_text(cell)
-            if text not in known:
-                known[text] = self.numbers.get(text, self.numbers.get(_without_point(text), _UNKNOWN))
-            item_idx[place] = known[text]
+            known = self.numbers.get(text)
+            item_idx[place] = self.numbers.get(_without_point(text), _UNKNOWN) if known is None else known
         wrong = np.flatnonzero(item_idx == _UNKNOWN)
         if wrong.size and (unknown == "error" or wrong.size == len(item_idx)):
             place = int(wrong[0])

@@ -138,6 +138,7 @@ def assign(
     expert_names: ArrayLike | None = None,
     label: ArrayLike | None = None,
     method: str = "auto",
+    ask_all: bool = False,
 ) -> Assignment:
     """Choose who answers each item of a batch, so that the total gain is largest and no limit is exceeded.
 
@@ -156,6 +157,8 @@ def assign(
     method : "auto", "exact" or "prices"
         "exact" is a linear program (with a budget a mixed-integer one); "prices" is fast on large batches, and
         `Assignment.gap` says how far it can be from the best. "auto" takes "exact" for small batches.
+    ask_all : bool
+        There is no model: as many items are asked about as limits allow, whatever that costs.
 
     Returns
     -------
@@ -180,6 +183,8 @@ def assign(
     n_items, n_experts = gain.shape
     who = names("expert_names", expert_names, count=n_experts)
     limits = Limits.of(np.isfinite(gain), checked(terms, who, np.arange(1), unused=_UNUSED))
+    bonus = _bonus(gain, limits) if ask_all else 0.0
+    gain = gain + bonus
     small = gain.size <= (MOST_EXACT if limits.fees is None else MOST_EXACT_WITH_MONEY)
     if method == "exact" or (method == "auto" and small):
         solved = _with_least_prices(gain, limits, solve_exactly(gain, limits))
@@ -191,18 +196,39 @@ def assign(
     own[asked_idx] = gain[asked_idx, solved.expert[asked_idx]]
     cost = np.zeros(n_items) if answer_cost is None else numbers("answer_cost", answer_cost, n_items=n_items)
     gap = max(solved.bound - float(own.sum()), 0.0)
+    own[asked_idx] -= bonus
     return Assignment(
         solved.expert,
         who,
         cost,
         cost - own,
-        solved.prices,
-        solved.deferral_price,
+        np.where(solved.prices > bonus / 2, solved.prices - bonus, solved.prices),
+        solved.deferral_price - bonus * (solved.deferral_price > bonus / 2),
         solved.money_price,
         0.0 if gap <= 1e-9 * max(abs(solved.bound), 1e-300) else gap,
         None if label is None else np.asarray(label),
         limit_that_binds(gain, limits, solved.expert),
+        **({"why_not": "nobody can be asked", "otherwise": "nobody"} if ask_all else {}),
     )
+
+
+def _bonus(gain: FloatArray, limits: Limits) -> float:
+    """Return what is added to every gain so that one item more is worth any exchange along a chain of experts.
+
+    Raises where the budget does not pay for the cheapest question to each item.
+    """
+    can = np.isfinite(gain)
+    if limits.fees is not None and limits.most_deferred == len(gain):
+        least = float(np.where(can, limits.fees, np.inf).min(axis=1, initial=np.inf)[can.any(axis=1)].sum())
+        if least > limits.budget * (1 + 1e-12):
+            raise InputError(
+                f"allows {limits.budget:,.6g}, but the cheapest question to each of {len(gain):,} items costs "
+                f"{least:,.6g} in total.",
+                argument="budget",
+            )
+    known = gain[can]
+    lowest, spread = (float(known.min()), float(known.max() - known.min())) if known.size else (0.0, 0.0)
+    return (gain.shape[1] + 1) * max(spread, 1e-9) - min(lowest, 0.0)
 
 
 def _gains(gains: ArrayLike) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,24 +12,23 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.scores import score_matrix
 from defero.core.errors import InputError
 from defero.core.order import in_order_of_appearance, row_order
 from defero.core.wording import join_names
 from defero.data.fingerprint import row_fingerprints
+from defero.data.recipes.inputs import as_matrix
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
+from defero.decide.curve import member_means
 from defero.estimators.base import of_team
 from defero.estimators.pool.pool_data import pool_table
 from defero.estimators.training_data import with_sorted_columns
+from defero.judge.marks import Judge, corrected_marks
 from defero.learn.fit_scores import ScoreColumns, chosen_map, fit_prices, fit_scores, score_covariance
 from defero.pools.copies import equal_rows
-from defero.pools.curve import member_means
-from defero.pools.features import as_matrix
-from defero.pools.inputs import price_matrix, score_matrix
-from defero.pools.judge import Judge, corrected_marks
-from defero.pools.members import of_members
-from defero.pools.parts import PoolFacts
-from defero.pools.router import PoolRouter
+from defero.pools.inputs import price_matrix
+from defero.team import FitFacts, ScoreFacts, Team
 
 N_FOLDS = 5
 MANY_NUMBERS = 20_000_000
@@ -70,7 +68,7 @@ class ExpertPool(BaseEstimator):
 
     No classes and no model of its own: whether a member was right, 0, 1 or between, is all that is learned from. The
     expected scores, E[score | x], are one regression of all members: what they have in common, and how each differs,
-    both shrunk as much as the scores say. Prices decide later, in `route`.
+    both shrunk as much as the scores say. Prices decide later, in `decide`.
 
     Parameters
     ----------
@@ -86,13 +84,14 @@ class ExpertPool(BaseEstimator):
 
     Attributes
     ----------
-    team_ : PoolRouter
+    team_ : Team
         What is saved and served.
     notes_ : sentences
         Members without a score, who count as the average member, and members with few.
 
     Examples
     --------
+    >>> from defero import Terms
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 2))
     >>> small = (rng.random(400) < np.where(X[:, 0] > 0, 0.9, 0.3)).astype(float)
@@ -100,11 +99,11 @@ class ExpertPool(BaseEstimator):
     >>> pool = ExpertPool().fit(
     ...     X, np.column_stack([small, large]), prices=[0.1, 1.0], expert_names=["small", "large"]
     ... )
-    >>> pool.route([[1.5, 0.0], [-1.5, 0.0]], trade_off=20.0).name.tolist()
+    >>> pool.decide([[1.5, 0.0], [-1.5, 0.0]], terms=Terms(error_cost=20)).name.tolist()
     ['small', 'large']
     """
 
-    team_: PoolRouter
+    team_: Team
     notes_: list[str]
 
     def __init__(
@@ -128,7 +127,6 @@ class ExpertPool(BaseEstimator):
         prices: Any = None,
         expert_names: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        facts: PoolFacts | None = None,
     ) -> Self:
         """Learn the expected score of each member, and what a call costs.
 
@@ -144,8 +142,6 @@ class ExpertPool(BaseEstimator):
             By default the columns of the scores.
         groups : (n,), optional
             Items that belong together are held out together; by default equal rows are.
-        facts : mapping, optional
-            What the team shall remember of its table.
         """
         with threads_for(X):
             matrix, given = score_matrix(scores, expert_names)
@@ -163,7 +159,7 @@ class ExpertPool(BaseEstimator):
             price = None if prices is None else price_matrix(prices, given, n_items=len(matrix))
             # What is drawn by position, and sums of floats, must not depend on the order of items and members.
             by_name = np.argsort(given, kind="stable")
-            who, matrix = tuple(given[j] for j in by_name), matrix[:, by_name]
+            matrix = matrix[:, by_name]
             price = None if price is None else price[:, by_name]
             group = np.unique(together, return_inverse=True)[1]
             no_labels = np.zeros(len(matrix), dtype=np.int64)
@@ -178,25 +174,32 @@ class ExpertPool(BaseEstimator):
             self.notes_ = score_notes(n_scores[np.argsort(by_name)], given)
             held_out = learned_scores.held_out
             gained = learned[np.arange(len(learned)), np.where(np.isfinite(learned), held_out, -1.0).argmax(axis=1)]
-            team = PoolRouter(
-                learned_scores.scorer,
-                who,
-                n_scores,
+            as_given = np.argsort(by_name)
+            score_facts = ScoreFacts(
                 np.clip(quality, 0.0, 1.0),
                 cost,
                 score_covariance(held_out, learned),
                 chosen_map(held_out, learned),
-                fit_prices(features, price, columns=columns),
-                recipe,
-                row_fingerprints(rows),
-                facts=replace(
-                    facts or PoolFacts(),
-                    held_out=float(np.nanmean(gained)),
-                    n_items=len(matrix),
+                float(np.nanmean(gained)),
+            )
+            learned_prices = fit_prices(features, price, columns=columns)
+            self.team_ = Team(
+                learned_scores.scorer.take(as_given),
+                np.empty(0, dtype=object),
+                given,
+                n_scores[as_given],
+                recipe=recipe,
+                n_features=features.shape[1],
+                prices=learned_prices and learned_prices.take(as_given),
+                score_facts=score_facts.take(as_given),
+                seen={"fit": row_fingerprints(rows)},
+                facts=FitFacts(
+                    estimator=type(self).__name__,
+                    columns=tuple(map(str, X.columns)) if hasattr(X, "columns") else None,
+                    random_state=self.random_state,
                     judge=None if self.judge is None else (self.judge.sensitivity, self.judge.specificity),
                 ),
             )
-            self.team_ = of_members(team, np.argsort(by_name))
             return self
 
     def _features(self, X: Any) -> tuple[FloatArray, FeatureRecipe | None, Any]:
@@ -212,30 +215,33 @@ class ExpertPool(BaseEstimator):
 
     # What a fitted pool does is what its team does.
 
-    scores = of_team(PoolRouter.scores)
-    route = of_team(PoolRouter.route)
-    curve = of_team(PoolRouter.curve)
-    next_step = of_team(PoolRouter.next_step)
+    decide = of_team(Team.decide)
+    assign = of_team(Team.assign)
+    curve = of_team(Team.curve)
+    next_step = of_team(Team.next_step)
 
-    def add_member(
+    def predict_expert_proba(self, X: Any) -> FloatArray:
+        """Return the expected score of each member, (n, J)."""
+        return np.array(self._ready().scores(X).expert_proba)
+
+    def add_expert(
         self,
         name: str,
         X: Any = None,
         scores: ArrayLike | None = None,
         *,
-        price: float | None = None,
         like: str | Sequence[str] | None = None,
-        judge: Judge | None = None,
+        price: float | None = None,
     ) -> Self:
-        """Add a member of whom few scores are known, or none, as `PoolRouter.add_member`."""
-        self._ready().add_member(name, X, scores, price=price, like=like, judge=judge)
+        """Add a member of whom few scores are known, or none, as `Team.add_expert`."""
+        self.team_ = self._ready().copy().add_expert(name, X, scores, like=like, price=price)
         return self
 
     def save(self, folder: str | Path) -> None:
         """Write the team to a model folder; `Team.load` reads it."""
         self._ready().save(folder)
 
-    def _ready(self) -> PoolRouter:
+    def _ready(self) -> Team:
         check_is_fitted(self, "team_")
         return self.team_
 

@@ -10,11 +10,11 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 
 from defero.core.errors import Argument, InputError
+from defero.data.recipes.inputs import as_table, texts_in
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_column import TextColumn, learn_words
 from defero.data.recipes.text_encoder import TextEncoder
 from defero.data.tables.cells import texts
-from defero.pools.features import as_table, texts_in
 
 DIRECTIONS = 64
 MOST_WORDS = 5_000

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from defero.core.errors import Argument, InputError
+from defero.core.results import MODEL as NOBODY
 from defero.core.wording import count_of, join_names, money
 from defero.data.tables.bad_rows import BadRows, are_skipped
 from defero.data.tables.read import Table, TableSource
 from defero.pools.choosing import RouteRule
 from defero.pools.decision import PoolDecision
-from defero.pools.frontier import NOBODY
 from defero.pools.router import PoolRouter
 from defero.study.pools.pool_fees import Fees, bad_prices, present_members, prices_of, usable_fees
 from defero.study.routing.arrivals import bad_rows_of, key_among

@@ -24,7 +24,7 @@ from defero.data.tables.wide import part_named
 from defero.pools.copies import equal_rows, mostly_equal, tells_items_apart
 from defero.pools.parts import PoolFacts
 from defero.pools.record import judge_pool
-from defero.pools.router import PoolRouter, is_pool_folder
+from defero.pools.router import PoolRouter, is_pool_folder, router_of
 from defero.study.pools.pool_cases import PRICE_ROLE, PoolCases, read_pool
 from defero.study.pools.pool_evaluation import PoolEvaluation
 from defero.study.pools.pool_fees import (
@@ -138,11 +138,18 @@ class PoolStudy(Preformatted):
             prices=None if prices is None else prices[train],
             expert_names=cases.expert_names,
             groups=None if groups is None else cases.frame[groups].astype(str).to_numpy()[train],
-            facts=PoolFacts(
-                fees=by_member, error_cost=error_cost, key=key, groups=groups, split=split, blank=blanks.values
-            ),
         )
-        study = cls(pool.team_, test=_take(cases, test), n_train=len(train))
+        facts = PoolFacts(
+            held_out=None if pool.team_.score_facts is None else pool.team_.score_facts.held_out,
+            n_items=len(train),
+            fees=by_member,
+            error_cost=error_cost,
+            key=key,
+            groups=groups,
+            split=split,
+            blank=blanks.values,
+        )
+        study = cls(router_of(pool.team_, facts), test=_take(cases, test), n_train=len(train))
         study.notes += [*cases.notes, *pool.notes_]
         if by_member is not None and error_cost is None:
             study.notes.append(

@@ -10,8 +10,8 @@ from judge_study import coverage, learned_by_task, marks_of, one_sample
 from scipy.stats import binom
 
 from defero.core.errors import InputError
+from defero.judge import Judge
 from defero.judge.intervals import wilson_interval
-from defero.pools import Judge
 
 rates = st.tuples(st.floats(0, 1), st.floats(0, 1)).filter(lambda pair: sum(pair) > 1.05)
 

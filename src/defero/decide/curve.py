@@ -1,4 +1,4 @@
-"""PoolCurve: quality against cost at every trade-off, beside the members alone and their hull."""
+"""Curve: quality against cost, whatever an error costs, beside the members alone and their hull."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,21 +10,21 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.display import Tabular
 from defero.core.errors import Argument, InputError
 from defero.core.wording import count_of, money
-from defero.pools.frontier import along, area_between, frontier_steps, quality_at, upper_hull
+from defero.decide.frontier import along, area_between, frontier_steps, quality_at, upper_hull
 
 MOST_POINTS = 200
 _APART = 1e-5
-"""Trade-offs that are nearer than this are not told apart by decisions in single precision."""
+"""Costs of an error that are nearer than this are not told apart by decisions in single precision."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PoolCurve(Tabular):
-    """Mean quality and mean cost of an item along the trade-offs.
+class Curve(Tabular):
+    """Mean quality and mean cost of an item along the costs of an error.
 
     Attributes
     ----------
-    trade_off, trade_off_end : (p,)
-        Money per point of quality, rising from 0: a point is reached by every trade-off above the first and up to the
+    error_cost, error_cost_end : (p,)
+        What an error costs, rising from 0: a point is reached by every cost of an error above the first and up to the
         second. At a tie the cheaper member is chosen.
     cost, quality : (p,)
         Mean price and mean score of those who are chosen.
@@ -37,13 +37,13 @@ class PoolCurve(Tabular):
     Examples
     --------
     >>> score, price = np.array([[0.2, 0.9], [0.8, 0.9]]), np.array([[1.0, 3.0], [1.0, 3.0]])
-    >>> curve = pool_curve(score, price, expert_names=("small", "large"))
+    >>> curve = curve_of(score, price, expert_names=("small", "large"))
     >>> curve.cost.tolist(), curve.quality.round(2).tolist(), round(curve.area, 3)
     ([1.0, 2.0, 3.0], [0.5, 0.85, 0.9], 0.075)
     """
 
-    trade_off: FloatArray
-    trade_off_end: FloatArray
+    error_cost: FloatArray
+    error_cost_end: FloatArray
     cost: FloatArray
     quality: FloatArray
     expert_names: tuple[str, ...]
@@ -70,10 +70,10 @@ class PoolCurve(Tabular):
         """Return the quality of the zero router at a mean cost; nan below the cheapest member."""
         return float(quality_at(self.member_cost[self.hull], self.member_quality[self.hull], cost))
 
-    def trade_off_for(self, *, cost: float | None = None, quality: float | None = None) -> float:
-        """Return the trade-off that spends at most `cost` an item on average, or that reaches a mean `quality`.
+    def error_cost_for(self, *, cost: float | None = None, quality: float | None = None) -> float:
+        """Return the cost of an error that spends at most `cost` an item on average, or that reaches a mean `quality`.
 
-        Pass it to `route` for items that come one by one.
+        Pass it in `Terms` for items that come one by one.
         """
         if cost is not None and quality is None:
             inside = np.flatnonzero(self.cost <= cost * (1 + 1e-12))
@@ -87,14 +87,14 @@ class PoolCurve(Tabular):
         reached = np.flatnonzero(self.quality >= quality - 1e-12)
         if not reached.size:
             raise InputError(
-                f"must be at most {self.quality.max():.4f}, the best that this pool reaches, got {quality:g}.",
+                f"must be at most {self.quality.max():.4f}, the best that this team reaches, got {quality:g}.",
                 argument="quality",
             )
         return self._inside_of_a_point(reached)
 
     def _inside_of_a_point(self, points: IntArray) -> float:
-        """Return a trade-off well between the ends of the first of some points whose ends are apart."""
-        low, high = self.trade_off[points], self.trade_off_end[points]
+        """Return a cost of an error well between the ends of the first of some points whose ends are apart."""
+        low, high = self.error_cost[points], self.error_cost_end[points]
         apart = high > low * (1 + _APART)
         k = int(np.argmax(apart)) if apart.any() else int(np.argmax((high - low) / high))
         if np.isinf(high[k]):
@@ -105,21 +105,21 @@ class PoolCurve(Tabular):
         """Return the ends of the curve and the area over the zero router."""
         area = "" if np.isnan(self.area) else f"; {self.area:+.4f} over the zero router on average"
         ends = [f"{self.quality[k]:.3f} at {money(float(self.cost[k]))}" for k in (0, -1)]
-        return f"PoolCurve: {count_of(len(self), 'point')}, from {ends[0]} to {ends[1]}{area}."
+        return f"Curve: {count_of(len(self), 'point')}, from {ends[0]} to {ends[1]}{area}."
 
     def columns(self, most: int | None = None) -> dict[str, Any]:
-        """Return trade_off, cost, quality and the zero router's quality at the same cost."""
+        """Return error_cost, cost, quality and the zero router's quality at the same cost."""
         hull = self.hull
         zero = quality_at(self.member_cost[hull], self.member_quality[hull], self.cost[:most])
         return {
-            "trade_off": self.trade_off[:most],
+            "error_cost": self.error_cost[:most],
             "cost": self.cost[:most],
             "quality": self.quality[:most],
             "zero_router": zero,
         }
 
 
-def pool_curve(
+def curve_of(
     expected: FloatArray,
     price: FloatArray,
     *,
@@ -128,7 +128,7 @@ def pool_curve(
     can: BoolArray | None = None,
     hull: IntArray | None = None,
     most_points: int | None = MOST_POINTS,
-) -> PoolCurve:
+) -> Curve:
     """Return the curve of n items: decided by the expected scores, judged by the scores that came.
 
     Parameters
@@ -149,19 +149,19 @@ def pool_curve(
     can_ask = can_ask if can is None else can_ask & can
     steps = frontier_steps(expected, price, can_ask)
     cost, quality = along(steps, np.nan_to_num(price)), along(steps, np.nan_to_num(real))
-    trade_off = np.concatenate([[0.0], steps.trade_off])
-    # One point for each trade-off: the one after the last of equal steps.
-    last = np.append(trade_off[1:] > trade_off[:-1], True)
-    cost, quality, trade_off = cost[last], quality[last], trade_off[last]
-    end = np.append(trade_off[1:], np.inf)
+    error_cost = np.concatenate([[0.0], steps.error_cost])
+    # One point for each cost of an error: the one after the last of equal steps.
+    last = np.append(error_cost[1:] > error_cost[:-1], True)
+    cost, quality, error_cost = cost[last], quality[last], error_cost[last]
+    end = np.append(error_cost[1:], np.inf)
     if most_points is not None and len(cost) > most_points:
         spread = np.unique(np.rint(np.linspace(0, len(cost) - 1, most_points)).astype(np.int64))
-        cost, quality, trade_off, end = cost[spread], quality[spread], trade_off[spread], end[spread]
+        cost, quality, error_cost, end = cost[spread], quality[spread], error_cost[spread], end[spread]
     member_cost, member_quality = member_means(price, real if can is None else np.where(can, real, np.nan))
     known = np.flatnonzero(np.isfinite(member_cost) & np.isfinite(member_quality))
     corners = known[upper_hull(member_cost[known], member_quality[known])] if hull is None else hull
     corners = corners[np.argsort(member_cost[corners], kind="stable")]
-    return PoolCurve(trade_off, end, cost, quality, expert_names, member_cost, member_quality, corners)
+    return Curve(error_cost, end, cost, quality, expert_names, member_cost, member_quality, corners)
 
 
 def member_means(price: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:

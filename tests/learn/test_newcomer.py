@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from defero.pools.members import LEAST_OFFSET_SD, WEIGHT_VARIANCE, newcomer_weights
+from defero.learn.newcomer import LEAST_OFFSET_SD, WEIGHT_VARIANCE, newcomer_weights
 
 
 def setting(m, n_members, seed=0, spread=0.2):

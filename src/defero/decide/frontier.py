@@ -1,8 +1,8 @@
-"""The frontier of quality and cost: every trade-off at once, the zero router's hull, and the area between them.
+"""The frontier of quality and cost: every cost of an error at once, the zero router's hull, and the area between them.
 
-At a trade-off of v money per point of quality an item goes to argmax_j v m_j - c_j, with m_j the expected score and c_j
-the price. As v grows from 0, each item starts at its cheapest member and climbs the upper hull of its own points
-(c_j, m_j): the whole frontier is one sorted list of these steps.
+Where an error costs v an item goes to argmax_j v m_j - c_j, with m_j = P(member j is right), or the expected score, and
+c_j the price; the model is a member at price 0. As v grows from 0, each item starts at its cheapest member and climbs
+the upper hull of its own points (c_j, m_j): the whole frontier is one sorted list of these steps.
 """
 
 from typing import NamedTuple
@@ -10,28 +10,27 @@ from typing import NamedTuple
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-
-NOBODY = -1
+from defero.core.results import MODEL as NOBODY
 
 
 class FrontierSteps(NamedTuple):
-    """How each item's member changes as the trade-off grows.
+    """How each item's member changes as the cost of an error grows.
 
     Attributes
     ----------
     start : (n,) int
-        The member at a trade-off of 0: the cheapest, of several the best; -1 where nobody can be asked.
+        The member at a cost of 0: the cheapest, of several the best; -1 where nobody can be asked.
     item, before, after : (m,) int
-        At each step one item goes from a member to another; in the order of the trade-offs.
-    trade_off : (m,)
-        From this trade-off on.
+        At each step one item goes from a member to another; in the order of the costs of an error.
+    error_cost : (m,)
+        From this cost of an error on.
     """
 
     start: IntArray
     item: IntArray
     before: IntArray
     after: IntArray
-    trade_off: FloatArray
+    error_cost: FloatArray
 
 
 def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> FrontierSteps:
@@ -46,7 +45,7 @@ def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> Fron
     Examples
     --------
     >>> steps = frontier_steps(np.array([[0.5, 0.7, 0.8]]), np.array([[0.0, 1.0, 4.0]]), np.ones((1, 3), bool))
-    >>> steps.start.tolist(), steps.after.tolist(), steps.trade_off.round(6).tolist()
+    >>> steps.start.tolist(), steps.after.tolist(), steps.error_cost.round(6).tolist()
     ([0], [1, 2], [5.0, 30.0])
     """
     n = len(score)
@@ -61,7 +60,7 @@ def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> Fron
         with np.errstate(invalid="ignore", divide="ignore"):
             at = np.where(gain > 0, (price[rows] - price[rows, now][:, None]) / gain, np.inf)
         best = at.min(axis=1)
-        # Of several steps at the same trade-off the longest.
+        # Of several steps at the same cost the longest.
         after = np.where(at == best[:, None], gain, -np.inf).argmax(axis=1)
         moves = np.isfinite(best)
         rows, best, after, now = rows[moves], best[moves], after[moves], now[moves]
@@ -71,9 +70,9 @@ def frontier_steps(score: FloatArray, price: FloatArray, can: BoolArray) -> Fron
         none = np.empty(0, dtype=np.int64)
         return FrontierSteps(start, none, none, none, np.empty(0))
     item, before, after = (np.concatenate([one[k] for one in moves_so_far]).astype(np.int64) for k in range(3))
-    trade_off = np.concatenate([one[3] for one in moves_so_far])
-    order = np.argsort(trade_off, kind="stable")
-    return FrontierSteps(start, item[order], before[order], after[order], trade_off[order])
+    error_cost = np.concatenate([one[3] for one in moves_so_far])
+    order = np.argsort(error_cost, kind="stable")
+    return FrontierSteps(start, item[order], before[order], after[order], error_cost[order])
 
 
 def along(steps: FrontierSteps, values: FloatArray) -> FloatArray:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from defero.judge import Judge
 from defero.judge.intervals import wilson_interval
-from defero.pools import Judge
 
 SENSITIVITY, SPECIFICITY = 0.9, 0.8
 

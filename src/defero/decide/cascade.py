@@ -1,6 +1,6 @@
 """Cascades: ask a cheap member, look at a judge's mark of its answer, and go on if that pays.
 
-The rule of `decisions.look_ahead` for answers that are right or wrong: the state is P(right) of each member's answer
+The rule of `look_ahead` for answers that are right or wrong: the state is P(right) of each member's answer
 given the marks so far. A mark moves P(right) of the marked answer by Bayes' rule, and that of
 the others by the covariance of the members' errors: where one member failed, the others are likelier to fail too.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name
 from defero.core.errors import InputError
-from defero.pools.frontier import NOBODY
+from defero.core.results import MODEL as NOBODY
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,15 @@ class CascadeStep(NamedTuple):
         Whose answer stands if nobody else is asked; -1 where nobody was asked.
     p_right : (n,)
         Expected score of that answer; nan where there is none.
+    value : (n,)
+        Expected score of the answer in the end, in money, less the prices that are still to be paid.
     """
 
     ask: IntArray
     judged: BoolArray
     answer: IntArray
     p_right: FloatArray
+    value: FloatArray
 
 
 def moved(right: FloatArray, member: int, after: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -87,8 +90,8 @@ def check_marks(
     marks: Any, asked: Any, shape: tuple[int, ...], expert_names: tuple[str, ...]
 ) -> tuple[FloatArray, BoolArray]:
     """Return the marks (n, J), NaN where there is none, and who has answered, (n, J); both may come by name."""
-    marks = _columns_by_name("marks", marks, expert_names, shape, default=np.nan)
-    asked = _columns_by_name("asked", asked, expert_names, shape, default=False)
+    marks = columns_by_name("marks", marks, expert_names, shape, default=np.nan)
+    asked = columns_by_name("asked", asked, expert_names, shape, default=False)
     marked = np.full(shape, np.nan) if marks is None else np.asarray(marks, dtype=np.float64)
     if marked.shape != shape or not np.isin(marked[np.isfinite(marked)], (0, 1)).all():
         raise InputError(f"must be 0, 1 or NaN of shape {shape}.", argument="marks")
@@ -100,10 +103,12 @@ def check_marks(
     return marked, answered.astype(np.bool_)
 
 
-def _columns_by_name(
+def columns_by_name(
     argument: str, value: Any, expert_names: tuple[str, ...], shape: tuple[int, ...], *, default: float
 ) -> Any:
-    """Return {name: value or (n,) values} as an array (n, J); other values as they are."""
+    """Return a frame, or {name: value or (n,) values}, as an array (n, J); other values as they are."""
+    if hasattr(value, "columns"):
+        value = {str(name): value[name] for name in value.columns}
     if not isinstance(value, Mapping):
         return value
     columns = by_name(argument, value, expert_names, default=default)
@@ -134,7 +139,7 @@ def cascade_step(
     *,
     marking: Marking,
     covariance: FloatArray,
-    trade_off: float,
+    error_cost: float,
 ) -> CascadeStep:
     """Return the next step of each item, looking two questions ahead.
 
@@ -147,13 +152,13 @@ def cascade_step(
     marking : Marking
     covariance : (J, J)
         Of the members' scores around their expectations.
-    trade_off : float
+    error_cost : float
         Money that a point of quality is worth.
     """
     n, n_members = right.shape
     best = np.where(asked, right, -np.inf)
     answer = np.where(asked.any(axis=1), best.argmax(axis=1), NOBODY)
-    stop = np.where(answer == NOBODY, -np.inf, trade_off * best.max(axis=1, initial=-np.inf))
+    stop = np.where(answer == NOBODY, -np.inf, error_cost * best.max(axis=1, initial=-np.inf))
     value = np.full((n, n_members, 2), -np.inf)
     open_ = can & ~asked
     for j in range(n_members):
@@ -161,21 +166,22 @@ def cascade_step(
         if not rows.size:
             continue
         unjudged = np.maximum(best[rows].max(axis=1), right[rows, j])
-        value[rows, j, 0] = trade_off * unjudged - price[rows, j]
+        value[rows, j, 0] = error_cost * unjudged - price[rows, j]
         share, total = marking.share_right(right[rows, j]), np.zeros(len(rows))
         for mark in (0, 1):
             then = moved(right[rows], j, marking.after(right[rows, j], mark), covariance)
             heard_mask = asked[rows].copy()
             heard_mask[:, j] = True
             total += (share if mark else 1 - share) * _last_question(
-                then, price[rows], heard_mask, can[rows], marking=marking, covariance=covariance, trade_off=trade_off
+                then, price[rows], heard_mask, can[rows], marking=marking, covariance=covariance, error_cost=error_cost
             )
         value[rows, j, 1] = total - price[rows, j] - marking.price
     flat = value.reshape(n, -1)
     top = flat.argmax(axis=1)
     go = flat[np.arange(n), top] > stop + 1e-12
     p_right = np.where(answer == NOBODY, np.nan, best.max(axis=1, initial=-np.inf))
-    return CascadeStep(np.where(go, top // 2, NOBODY), go & (top % 2 == 1), answer, p_right)
+    worth = np.maximum(np.where(go, flat[np.arange(n), top], stop), 0.0)
+    return CascadeStep(np.where(go, top // 2, NOBODY), go & (top % 2 == 1), answer, p_right, worth)
 
 
 def _last_question(
@@ -186,11 +192,11 @@ def _last_question(
     *,
     marking: Marking,
     covariance: FloatArray,
-    trade_off: float,
+    error_cost: float,
 ) -> FloatArray:
     """Return the value of stopping, or of one more question if that is more, (n,)."""
     standing = np.where(asked, right, -np.inf).max(axis=1)
-    value = trade_off * standing
+    value = error_cost * standing
     for k in range(right.shape[1]):
         rows = np.flatnonzero(can[:, k] & ~asked[:, k])
         if not rows.size:
@@ -201,6 +207,6 @@ def _last_question(
             best = np.maximum(np.where(asked[rows], then, -np.inf).max(axis=1), then[:, k])
             judged += (share if mark else 1 - share) * best
         plain = np.maximum(standing[rows], right[rows, k])
-        gain = trade_off * np.maximum(plain, judged - marking.price / max(trade_off, 1e-300)) - price[rows, k]
+        gain = error_cost * np.maximum(plain, judged - marking.price / max(error_cost, 1e-300)) - price[rows, k]
         value[rows] = np.maximum(value[rows], gain)
     return value
