@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from defero import ExpertPool
+from defero import ExpertPool, Terms
 from defero.data.tables.read import ROWS_AT_ONCE
 from defero.study.pools.pool_study import PoolStudy
 
@@ -84,7 +84,8 @@ def in_memory(features: Floats, learned: Floats, prices: dict[str, float]) -> di
     """Return CPU seconds of the decisions and of the bare product."""
     team = ExpertPool().fit(learned, scores(learned), prices=prices).team_
     weights = np.random.default_rng(1).normal(size=(N_FEATURES, N_MEMBERS)).astype(np.float32)
-    ways = {"product_cpu_s": lambda: features @ weights, "route_cpu_s": lambda: team.route(features, trade_off=WORTH)}
+    terms = Terms(error_cost=WORTH)
+    ways = {"product_cpu_s": lambda: features @ weights, "route_cpu_s": lambda: team.decide(features, terms=terms)}
     return best(ways, repeats=REPEATS["memory"])
 
 

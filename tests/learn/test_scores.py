@@ -155,7 +155,7 @@ def test_many_columns_become_main_directions_and_few_rows_are_enough():
     x = base @ rng.normal(size=(5, 450)) + rng.normal(size=(300, 450)) * 0.1
     scores = (rng.random((300, 2)) < np.where(base[:, :1] > 0, [0.9, 0.2], [0.2, 0.9])).astype(float)
     columns = ScoreColumns.of(x)
-    assert columns.axes.shape == (450, 128)
+    assert columns.axes.shape == (450, 256)
     fit = fit_scores(x, scores, columns=columns, fold=np.arange(300) % 5)
     chosen = fit.scorer.predict(x).argmax(axis=1)
     assert (chosen == (base[:, 0] <= 0)).mean() > 0.8

@@ -13,7 +13,7 @@ from defero.learn.prior import scaling
 from defero.learn.regression import Spreads, Sums, fit_spreads, solve
 from defero.learn.scores import Landmarks, LearnedPrices, ScoreScorer
 
-MOST_COLUMNS = 128
+MOST_COLUMNS, DIRECTIONS = 400, 256
 """Up to so many numbers are read one by one; of more, so many main directions."""
 MOST_LANDMARKS, ITEMS_PER_LANDMARK, FEWEST_LANDMARKS = 256, 16, 8
 LANDMARK_WIDTH = 0.3
@@ -66,7 +66,7 @@ class ScoreColumns:
         if len(others) <= MOST_COLUMNS:
             return columns
         rows = columns.standard(features[sample_rows(len(features), _ROWS_FOR_LANDMARKS)])
-        axes = np.linalg.svd(rows, full_matrices=False)[2][:MOST_COLUMNS].T
+        axes = np.linalg.svd(rows, full_matrices=False)[2][:DIRECTIONS].T
         return cls(categories, others, center[others], columns.scale, np.zeros(axes.shape[1], np.int64), axes)
 
     def standard(self, features: FloatArray) -> FloatArray:

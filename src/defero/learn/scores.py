@@ -128,6 +128,10 @@ class ScoreScorer:
             return None
         return self.weights.astype(np.float32), self.intercept.astype(np.float32)
 
+    @cached_property
+    def _single(self) -> NDArray[np.float32]:
+        return self.weights.astype(np.float32)
+
     def score(self, features: FloatArray) -> Scores:
         """Return the scores of n items, (n, d): no classes, and expected scores as P(right)."""
         values = self.linear_values(features)
@@ -150,7 +154,11 @@ class ScoreScorer:
         return values
 
     def _values(self, features: FloatArray, inputs: FloatArray) -> FloatArray:
-        values: FloatArray = inputs @ self.weights + self.intercept
+        values: FloatArray
+        if inputs.dtype == np.float32:  # in single precision it takes half the time
+            values = (inputs @ self._single).astype(np.float64) + self.intercept
+        else:
+            values = inputs @ self.weights + self.intercept
         for (start, stop), weights in zip(self.categories, self.instead, strict=False):
             rows = np.flatnonzero(unknown(features[:, start:stop]))
             if rows.size:
