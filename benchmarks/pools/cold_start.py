@@ -33,6 +33,7 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
                 last = team.scores(table.iloc[test]).expert_proba
                 expected = np.insert(last[:, :-1], j, last[:, -1], axis=1)
                 promised = team.decide(table.iloc[test]).p_right
+            assert promised is not None
             real = scores[test]
             chosen = expected.argmax(axis=1)
             lines.append(
