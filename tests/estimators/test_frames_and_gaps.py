@@ -32,7 +32,7 @@ def test_the_first_row_without_a_label_is_named(team, features, nothing):
     labels = LABELS.copy()
     labels[[4, 9]] = nothing
     for given in (labels, labels.tolist(), pd.Series(labels)):
-        with pytest.raises(InputError, match=r"^y must have a label in every row, got none in row 4; drop such rows"):
+        with pytest.raises(InputError, match=r"^y must be given in every row, got none in row 4; fill it in or drop"):
             team.fit(features, given, ANSWERS)
 
 
@@ -40,7 +40,7 @@ def test_the_first_row_without_a_label_is_named(team, features, nothing):
 def test_a_number_that_is_no_label_is_named(features):
     labels = (LABELS == "malign").astype(float)
     labels[7] = np.nan
-    with pytest.raises(InputError, match=r"^y must have a label in every row, got nan in row 7"):
+    with pytest.raises(InputError, match=r"^y must be given in every row, got nan in row 7"):
         TwoStageDeferral().fit(features, labels[:, None], None)
 
 

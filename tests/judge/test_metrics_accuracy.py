@@ -140,7 +140,7 @@ SILENT = "item 1 was deferred to expert 0, who has no recorded answer there; .*a
         (lambda: system_labels([0], [[0], [0]], [0, 0]), "model_labels must have 2 items"),
         (lambda: system_labels([0, 0], [0, 0], [0, 0]), r"answers must have two axes \(n, J\)"),
         (lambda: system_labels([0], [["a"]], [0]), "answers must have the form of model_labels, got 'a' beside "),
-        (lambda: system_labels([None], [["a"]], [-1]), "model_labels must have a value for each item, got none"),
+        (lambda: system_labels([None], [["a"]], [-1]), "model_labels must be given in every row, got none"),
         (lambda: system_accuracy([0], [0, 0], [[0], [0]], [0, 0]), "labels must have 2 items"),
         (lambda: system_accuracy([0.0, np.nan], [0, 0], [[0], [0]], [0, 0]), "labels must .* got none for item 1"),
         (lambda: system_accuracy(["a"], [0], [[0]], [0]), "labels must have the form of the labels of the team"),
