@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from defero.core.law import Law, belief_of, uniform_errors
+from defero.core.belief import belief_of
+from defero.core.law import Law, uniform_errors
 
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "law.svg"
 N_ANSWERS = (0, 1, 2, 3, 4, 5)

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.law.answered import MISSING, Answered
 from benchmarks.law.sets import LawSet
 from defero import DeferralClassifier, Team
+from defero.core.belief import Belief
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.law import Belief
 from defero.core.results import MODEL, Answer
 from defero.core.scores import Scores
 from defero.decide.asking import label_of, next_step
@@ -44,7 +44,9 @@ def run_trial(one: LawSet, seed: int) -> dict[str, Any]:
             "questions": questions(team, judged),
         }
     assert team.law is not None
-    numbers = {name: getattr(team.law, name) for name in ("difficulty", "decoy", "temper", "model_counts")}
+    numbers = {
+        name: getattr(team.law, name) for name in ("difficulty", "decoy", "lean", "trust", "temper", "model_counts")
+    }
     return {
         "set": one.name,
         "system": "law",
@@ -97,9 +99,15 @@ class Beliefs:
         return cls(team, team.score_features(features), team.scorer.right_by_class(features))
 
     def heard(self, answer_idx: IntArray, rows: IntArray | slice = slice(None)) -> Belief:
-        """Return the evidence of some of the items, with these answers."""
+        """Return the evidence of some of the items, with these answers of whoever gave them."""
         assert self.team.law is not None
         return Belief(self.team.law, self.scores.class_proba[rows], self.right[rows], answer_idx)
+
+    def asked(self, answer_idx: IntArray, rows: IntArray) -> Belief:
+        """Return the same, where the team chose whom to ask."""
+        assert self.team.law is not None
+        right = self.team.law.when_asked(self.right[rows])
+        return Belief(self.team.law, self.scores.class_proba[rows], right, answer_idx)
 
 
 def honesty(team: Team, judged: Answered) -> dict[str, float] | None:
@@ -181,7 +189,7 @@ def questions(team: Team, judged: Answered) -> dict[str, float]:
             kept.append(wrong_before[rows] - wrong)
         wrong_before[rows] = wrong
         rows, expert = rows[step.ask != MODEL], step.ask[step.ask != MODEL]
-        promised.append(gain_of_one(believed.heard(heard[rows], rows), expert))
+        promised.append(gain_of_one(believed.asked(heard[rows], rows), expert))
         heard[rows, expert] = judged.answer_idx[rows, expert]
     gains = np.concatenate(promised)
     return {"n": len(gains), "promised": mean(gains), "kept": mean(np.concatenate(kept))}
@@ -192,7 +200,7 @@ def gain_of_one(told: Belief, expert: IntArray) -> FloatArray:
     can = expert[:, None] == np.arange(told.answer_idx.shape[1])
     costs, rows = errors(told.n_classes), np.arange(len(expert))
     after, _ = after_one_answer(told, rows, can, costs)
-    now: FloatArray = costs.least(told.decided)
+    now: FloatArray = costs.least(told.posterior)
     return now - after[rows, expert]
 
 

@@ -1,5 +1,6 @@
 """The law of answers: exact properties, a slow twin written from the formulas, and what must not matter."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -7,19 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from defero.core.belief import Belief, belief_of, belief_when_asked
 from defero.core.errors import InputError
-from defero.core.law import Belief, Law, uniform_errors
+from defero.core.law import Law, uniform_errors
 from defero.core.scores import sigmoid
 
 CLOSE = {"rtol": 0, "atol": 1e-9}
 
 
-def a_law(rng, n_classes, *, difficulty=None, decoy=None, **more):
+def a_law(rng, n_classes, *, difficulty=None, decoy=None, lean=None, **more):
     errors = rng.uniform(0.1, 1.0, (n_classes, n_classes)) * (1 - np.eye(n_classes))
     errors /= errors.sum(axis=1, keepdims=True)
     s = rng.uniform(0, 3) if difficulty is None else difficulty
     c = rng.uniform(0, 0.9) if decoy is None else decoy
-    return Law(errors, difficulty=s, decoy=c, **more)
+    t = rng.uniform(0, 1.5) if lean is None else lean
+    return Law(errors, difficulty=s, decoy=c, lean=t, **more)
 
 
 def a_case(seed, *, n=4, n_experts=3, n_classes=3, **law):
@@ -40,6 +43,8 @@ def slow_posterior(evidence):
     posterior = np.zeros(evidence.class_proba.shape)
     for i, answers in enumerate(evidence.answer_idx):
         for y in range(n_classes):
+            near_by = law.errors[y] * evidence.class_proba[i] ** law.lean
+            near_by = near_by / near_by.sum()
             nodes, decoys = np.ones(len(u)), np.ones(n_classes)
             for j in np.flatnonzero(answers >= 0):
                 p = evidence.right[i, j, y if evidence.right.shape[2] > 1 else 0]
@@ -51,8 +56,8 @@ def slow_posterior(evidence):
                 else:
                     nodes = nodes * (1 - at_u)
                     near = law.decoy * (np.arange(n_classes) == answers[j])
-                    decoys = decoys * (near + (1 - law.decoy) * law.errors[y, answers[j]])
-            decoy_share = (law.errors[y] * decoys).sum() if n_classes > 1 else 1.0
+                    decoys = decoys * (near + (1 - law.decoy) * near_by[answers[j]])
+            decoy_share = (near_by * decoys).sum() if n_classes > 1 else 1.0
             posterior[i, y] = evidence.class_proba[i, y] * (w @ nodes) * decoy_share
     return posterior / posterior.sum(axis=1, keepdims=True)
 
@@ -61,7 +66,7 @@ def slow_posterior(evidence):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_the_posterior_is_that_of_a_slow_twin(seed, n_classes):
     evidence = a_case(seed, n_classes=n_classes)
-    np.testing.assert_allclose(evidence.decided, slow_posterior(evidence), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(evidence.posterior, slow_posterior(evidence), rtol=0, atol=2e-6)
 
 
 @given(st.floats(0.01, 0.99), st.floats(0, 6), st.floats(0, 0.9), st.integers(2, 5))
@@ -81,19 +86,21 @@ def test_one_expert_is_bayes_rule(seed):
     for i, answer in enumerate(evidence.answer_idx[:, 0]):
         expected = evidence.class_proba[i]
         if answer >= 0:
-            expected = expected * np.where(np.arange(3) == answer, p[i], (1 - p[i]) * law.errors[:, answer])
+            near = law.errors * evidence.class_proba[i] ** law.lean
+            near = near[:, answer] / near.sum(axis=1)
+            expected = expected * np.where(np.arange(3) == answer, p[i], (1 - p[i]) * near)
             expected = expected / expected.sum()
         np.testing.assert_allclose(evidence.posterior[i], expected, **CLOSE)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_difficulty_and_no_decoy_is_independence(seed):
-    evidence = a_case(seed, difficulty=0.0, decoy=0.0)
+    evidence = a_case(seed, difficulty=0.0, decoy=0.0, lean=0.0)
     expected = evidence.class_proba.copy()
     for i, j in zip(*np.nonzero(evidence.heard), strict=True):
         m, p = evidence.answer_idx[i, j], evidence.right[i, j]
         expected[i] *= np.where(np.arange(3) == m, p, (1 - p) * evidence.law.errors[:, m])
-    np.testing.assert_allclose(evidence.decided, expected / expected.sum(axis=1, keepdims=True), **CLOSE)
+    np.testing.assert_allclose(evidence.posterior, expected / expected.sum(axis=1, keepdims=True), **CLOSE)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -106,7 +113,7 @@ def test_permuted_experts_and_classes_permute_everything(seed):
         np.testing.assert_allclose(moved.posterior, plain[0], **CLOSE)
         np.testing.assert_allclose(moved.right_of_all(), evidence.right_of_all()[:, who], **CLOSE)
         errors = evidence.law.errors[np.ix_(who, who)]
-        law = Law(errors, evidence.law.difficulty, evidence.law.decoy)
+        law = replace(evidence.law, errors=errors)
         place = np.append(np.argsort(who), -1)
         renamed = Belief(law, evidence.class_proba[:, who], evidence.right[:, :, who], place[evidence.answer_idx])
         np.testing.assert_allclose(renamed.posterior, plain[0][:, who], **CLOSE)
@@ -155,10 +162,31 @@ def test_the_order_of_answers_does_not_matter(seed):
         belief, so_far = evidence.class_proba[0], np.full((1, 4), -1)
         for j in order:
             now = evidence.take(slice(None), so_far)
-            belief = now.decided[0] * now.likelihood(np.array([0]), np.array([j]))[0][:, evidence.answer_idx[0, j]]
+            belief = now.posterior[0] * now.likelihood(np.array([0]), np.array([j]))[0][:, evidence.answer_idx[0, j]]
             belief = belief / belief.sum()
             so_far[0, j] = evidence.answer_idx[0, j]
-        np.testing.assert_allclose(belief, evidence.decided[0], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(belief, evidence.posterior[0], rtol=0, atol=1e-6)
+
+
+def test_wrong_answers_lean_to_what_the_model_finds_likely():
+    """Somebody who errs on class 2 says class 0 nine times as often as class 1, as the model finds it likely."""
+    law = Law(uniform_errors(3), lean=1.0)
+    evidence = Belief(law, np.array([[0.72, 0.08, 0.2]]), np.full((1, 1, 1), 0.5), np.array([[-1]]))
+    first = evidence.likelihood(np.array([0]), np.array([0]))[0]
+    np.testing.assert_allclose(first[2], [0.45, 0.05, 0.5], **CLOSE)
+    no_lean = Belief(Law(uniform_errors(3)), evidence.class_proba, evidence.right, evidence.answer_idx)
+    np.testing.assert_allclose(no_lean.likelihood(np.array([0]), np.array([0]))[0][2], [0.25, 0.25, 0.5], **CLOSE)
+
+
+def test_who_is_asked_is_trusted_less_and_nobody_else():
+    law = Law(uniform_errors(2), trust=0.5)
+    np.testing.assert_allclose(law.when_asked(np.array([0.5, 0.8, 0.2])), [0.5, 2 / 3, 1 / 3], **CLOSE)
+    anybody = belief_of(law, np.full((1, 2), 0.5), [0.8], np.array([[1]]))
+    asked = belief_when_asked(law, np.full((1, 2), 0.5), [0.8], np.array([[1]]))
+    assert anybody.posterior[0, 1] == pytest.approx(0.8)
+    assert asked.posterior[0, 1] == pytest.approx(2 / 3)
+    by_class = belief_when_asked(law, np.full((1, 2), 0.5), [0.8], np.array([[1]]), np.array([[[0.5, 0.8]]]))
+    np.testing.assert_allclose(by_class.right, [[[0.5, 2 / 3]]], **CLOSE)
 
 
 def test_copies_count_once():

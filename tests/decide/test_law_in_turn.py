@@ -1,5 +1,6 @@
 """Asking by the law of answers, summed over everything that may be said: never dearer than one question or none."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from defero.core.law import Belief, Law
+from defero.core.belief import Belief
+from defero.core.law import Law
 from defero.decide import ask_in_turn, next_step
 from defero.decide.terms import Terms
 
@@ -20,6 +22,7 @@ def drawn(seed, *, k, j, own_costs, copies=None):
         errors / errors.sum(axis=1, keepdims=True),
         difficulty=rng.uniform(0, 3),
         decoy=rng.uniform(0, 0.8),
+        lean=rng.uniform(0, 1.5),
         temper=rng.uniform(0, 1),
         copies=copies,
     )
@@ -113,7 +116,7 @@ def test_nobody_is_asked_whose_copy_was_heard(seed, k, own_costs):
     known = {"law": law, "right": evidence.right, "terms": Terms(fees=fees / 10, cost_matrix=costs)}
     settled = ask_in_turn(said, right.mean(axis=1), evidence.class_proba, **known)
     assert not (settled.heard[:, 0] & settled.heard[:, 1]).any()
-    alone = Law(law.errors, law.difficulty, law.decoy, law.temper)
+    alone = replace(law, copies=None)
     best = min(
         optimum((alone, prior, right[some], fees[some] / 10, costs)) for some in (np.array([0, 2]), np.array([1, 2]))
     )

@@ -6,9 +6,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from defero import DeferralClassifier, InputError, Team
+from defero import DeferralClassifier, InputError, Team, TwoStageDeferral
 from defero.core.order import row_order
+from defero.datasets import wedge
 
 
 def clinic(n=400, *, n_experts=3, share=1.0, seed=0):
@@ -127,3 +129,17 @@ def test_rows_of_a_group_are_held_out_together_and_the_choice_is_said():
     assert (fold == fold[:, :1]).all()
     assert len(np.unique(fold)) == 5
     assert team.facts.choice.startswith("Model of the classes: ")
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+@pytest.mark.parametrize("estimator", [DeferralClassifier(random_state=0), TwoStageDeferral()], ids=["table", "two"])
+def test_the_scale_of_sample_weight_does_not_matter(estimator, scale):
+    cases = wedge(400, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, 400) * (np.arange(400) % 7 > 0)
+    one, other = (
+        clone(estimator).fit(cases.features, cases.labels, experts=cases.answers, sample_weight=c * weight)
+        for c in (1.0, scale)
+    )
+    np.testing.assert_array_equal(one.predict_proba(cases.features), other.predict_proba(cases.features))
+    np.testing.assert_array_equal(one.predict_expert_proba(cases.features), other.predict_expert_proba(cases.features))
+    assert one.team_.law.difficulty == other.team_.law.difficulty

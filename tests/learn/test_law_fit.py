@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from defero.core.law import Belief, Law, uniform_errors
+from defero.core.belief import Belief
+from defero.core.law import Law, uniform_errors
 from defero.core.scores import sigmoid
 from defero.learn.law import MOST_ITEMS, KnownAnswers, find_copies, fit_law, gain_of_several, pooled_errors
 
@@ -46,6 +47,33 @@ def test_a_simulated_law_is_found(difficulty, decoy):
     assert law.temper <= 0.1  # the law holds: nothing is left to temper
     np.testing.assert_allclose(law.errors, uniform_errors(3), atol=0.05)
     np.testing.assert_allclose(law.prior, 1 / 3, atol=0.03)
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.5, 1.2])
+def test_the_lean_of_wrong_answers_is_found(lean):
+    rng = np.random.default_rng(0)
+    n, proba = 2_000, rng.dirichlet(np.ones(4), 2_000)
+    labels = (proba.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    wrong = (1 - np.eye(4))[labels] * proba**lean
+    wrong = wrong.cumsum(axis=1) / wrong.sum(axis=1, keepdims=True)
+    errors = (wrong[:, None] < rng.random((n, J, 1))).sum(axis=2)
+    said = np.where(rng.random((n, J)) < 0.6, labels[:, None], errors)
+    law = fit_law(known(labels, said, np.full((n, J), 0.6), class_proba=proba, n_classes=4))
+    assert law.lean == pytest.approx(lean, abs=0.12)
+    assert law.decoy <= 0.1
+
+
+def test_who_looks_best_is_trusted_as_far_as_they_were_right():
+    """Everybody is right on 70 %; what is said of each is off by chance, and the best of six is off the most."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=2_000)
+    said = np.where(rng.random((2_000, J)) < 0.7, labels[:, None], 1 - labels[:, None])
+    noisy = sigmoid(np.log(0.7 / 0.3) + 0.8 * rng.normal(size=(2_000, J)))
+    law = fit_law(known(labels, said, noisy, n_classes=2))
+    assert law.trust < 0.6
+    best = law.when_asked(noisy.max(axis=1))
+    assert best.mean() == pytest.approx(0.7, abs=0.03)
+    assert fit_law(known(labels, said, np.full((2_000, J), 0.7), n_classes=2)).trust > 0.9
 
 
 @pytest.mark.parametrize("difficulty", [0.0, 1.5])

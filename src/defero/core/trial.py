@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from defero.core.belief import at
 from defero.core.checks.arrays import (
     BoolArray,
     FloatArray,
@@ -16,7 +17,6 @@ from defero.core.checks.arrays import (
 from defero.core.checks.experts import answer_numbers
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
-from defero.core.law import at
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
 

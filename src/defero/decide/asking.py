@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.belief import Belief, at, belief_when_asked, first_best
 from defero.core.checks.arrays import (
     BoolArray,
     FloatArray,
@@ -16,7 +17,7 @@ from defero.core.checks.arrays import (
 )
 from defero.core.checks.experts import answers_and_model, expert_probabilities
 from defero.core.labels import MISSING, Labels, named
-from defero.core.law import Belief, Law, at, belief_of, first_best
+from defero.core.law import Law
 from defero.core.results import MODEL, InTurn, NextSteps
 from defero.decide.costs import ErrorCosts, after_one_answer
 from defero.decide.look_ahead import costs_to_go, n_candidates
@@ -117,7 +118,7 @@ def next_gains(evidence: Belief, terms: TeamTerms) -> tuple[FloatArray, FloatArr
     costs = terms.costs
     charged = _Charged.of(evidence, terms)
     can = terms.can_ask(len(evidence.class_proba)) & evidence.can_tell()
-    now = costs.least(evidence.decided)
+    now = costs.least(evidence.posterior)
     gain = np.full(can.shape, -np.inf)
     rows = np.flatnonzero(can.any(axis=1))
     if len(rows):
@@ -206,7 +207,7 @@ def _evidence(
     if right is not None:
         check_shape("right", right, (n_items, n_experts, model.shape[1]))
     proba = expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts)
-    return belief_of(own, model, proba, answer_idx, right)
+    return belief_when_asked(own, model, proba, answer_idx, right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +229,7 @@ class _Charged:
         self, item_idx: IntArray, can: BoolArray, *, most_questions: int
     ) -> tuple[IntArray, FloatArray, FloatArray]:
         """Return whom to ask (-1: nobody), the cost of answering now and the expected cost from here on, (a,) each."""
-        now = self.costs.least(self.evidence.decided[item_idx])
+        now = self.costs.least(self.evidence.posterior[item_idx])
         ask, cost = np.full(len(item_idx), MODEL), now.copy()
         charge = np.where(can, self.charges[item_idx], np.inf)
         cheapest = charge.min(axis=1, initial=np.inf)
@@ -289,4 +290,4 @@ def label_of(evidence: Belief, costs: ErrorCosts) -> IntArray:
     """Return the cheapest label of each item, (n,); a tie goes to the class that the model finds likelier."""
     if costs.symmetric:
         return first_best(evidence.log_posterior, evidence.class_proba)
-    return first_best(-costs.of_labels(evidence.decided), evidence.log_posterior, evidence.class_proba)
+    return first_best(-costs.of_labels(evidence.posterior), evidence.log_posterior, evidence.class_proba)

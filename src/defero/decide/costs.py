@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.belief import Belief
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import Labels
-from defero.core.law import Belief
 from defero.core.wording import did_you_mean, join_names
 
 
@@ -200,7 +200,7 @@ def after_one_answer(
         By how much the answer is expected to raise sum_k pi_k^2. Unlike the cost it falls short of 0 for nobody who
         tells anything, also where no single answer can turn the decision.
     """
-    belief = evidence.decided[item_idx]
+    belief = evidence.posterior[item_idx]
     cost = np.repeat(costs.least(belief)[:, None], can.shape[1], axis=1)
     information = np.zeros(can.shape)
     right = evidence.symmetric(item_idx)

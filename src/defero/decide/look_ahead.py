@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
+from defero.core.belief import Belief
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.law import Belief
 from defero.core.scores import sigmoid
 from defero.decide.costs import ErrorCosts
 
@@ -92,16 +92,16 @@ class _Outlook:
     def of(cls, evidence: Belief, row: IntArray, candidates: IntArray, costs: ErrorCosts) -> "_Outlook":
         law, n_classes = evidence.law, evidence.n_classes
         n_items, n_some = candidates.shape
-        belief = evidence.decided[row][:, :, None] * evidence.node_posterior[row]  # (a, K, Q)
+        belief = evidence.posterior[row][:, :, None] * evidence.node_posterior[row]  # (a, K, Q)
         p = np.broadcast_to(evidence.right[row[:, None], candidates], (n_items, n_some, n_classes))
         at_nodes = sigmoid(law.at_nodes(p))  # (a, m, K, Q)
-        errors = np.broadcast_to(law.errors, (n_items, n_classes, n_classes))
+        errors = evidence.errors_now(row)
         z = evidence.decoy_next(row) if law.decoy else None
         matrix = costs.matrix[:, :, None]
         both = np.eye(min(n_classes, MOST_CLASSES), dtype=np.bool_)
         if n_classes > MOST_CLASSES:
-            few = _Few.of(evidence.decided[row])
-            matrix = few.costs(evidence.decided[row], costs)
+            few = _Few.of(evidence.posterior[row])
+            matrix = few.costs(evidence.posterior[row], costs)
             belief, at_nodes, errors = few.joined(belief), few.averaged(at_nodes), few.answers(errors)
             z = None if z is None else few.answers(z)
         right, wrong = at_nodes[:, :, :, None, :], 1 - at_nodes[:, :, :, None, :]

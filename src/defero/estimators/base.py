@@ -367,7 +367,12 @@ class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):
             data = replace(data, features=recipe.apply(table, source="X"))
         elif recipe.text:
             matrix, recipe = read_texts(
-                recipe, table, data.label_idx, n_classes=data.n_classes, weight=data.weight, groups=data.groups
+                recipe,
+                table,
+                data.label_idx,
+                n_classes=data.n_classes,
+                weight=data.with_mean_weight().weight,
+                groups=data.groups,
             )
             data = replace(data, features=matrix)
         summed, columns, raw = summed_columns(recipe), columns_of(recipe), raw_columns(recipe)

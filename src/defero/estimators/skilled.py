@@ -68,7 +68,7 @@ def learn_table(data: TrainingData) -> SkilledTeam:
     """Learn the classes and the experts of a table."""
     n_all = len(data.label_idx)
     rows = sample_rows(n_all, MOST_ITEMS)
-    part = data if len(rows) == n_all else data.take(rows)
+    part = (data if len(rows) == n_all else data.take(rows)).with_mean_weight()
     fold = fold_of_items(part, rng=np.random.default_rng(0), n_folds=n_folds(len(rows), len(part.item_idx)))
     columns = TreeColumns.of(part.features.shape[1]) if part.columns is None else part.columns
     columns = oblique(columns, part.features)

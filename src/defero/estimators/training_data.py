@@ -99,6 +99,15 @@ class TrainingData:
         item_weight = self.weight[self.item_idx]
         return item_weight if self.answer_weight is None else item_weight * self.answer_weight
 
+    def with_mean_weight(self) -> "TrainingData":
+        """Return the data with weights of mean 1 over the items that count: their scale must not matter.
+
+        To the precision of trees, so that weights c w are the same numbers for every c.
+        """
+        total = float(self.weight.sum())
+        scaled = self.weight * (np.count_nonzero(self.weight) / total) if total > 0 else self.weight
+        return replace(self, weight=scaled.astype(np.float32).astype(np.float64))
+
     def without_experts(self, rows: IntArray | None = None) -> "TrainingData":
         """Return the data of these rows (all by default) without experts, J = 0."""
         rows = np.arange(len(self.labels)) if rows is None else rows
@@ -128,7 +137,7 @@ class TrainingData:
 
         `table` holds the raw columns, or the array that the features were made of.
         """
-        return row_order(table, self.label_idx, self.answers, weight=self.weight, group=self.groups)
+        return row_order(table, self.label_idx, self.answers, weight=self.with_mean_weight().weight, group=self.groups)
 
     def by_expert(self) -> list[IntArray]:
         """Return the positions of each expert's answers among the m, J arrays; each sorted by item."""

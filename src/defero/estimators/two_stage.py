@@ -96,6 +96,7 @@ class TwoStageDeferral(DeferralEstimator):
     def _learn(self, data: TrainingData) -> Scorer | SkilledTeam:
         self._check_options(data)
         if self.expert_model is None:
+            data = data.with_mean_weight() if self.classifier is None else data
             fold = fold_of_items(data, rng=np.random.default_rng(0))
             chosen, proba = self._chosen_classifier(data, fold)
             self.classifier_ = fit_classifier(chosen, data)

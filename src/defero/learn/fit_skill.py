@@ -126,7 +126,7 @@ def grow_expert_trees(
 
     Everybody's trees start from their own held-out log-odds. How many of them stay is what has the least log loss on
     the folds that are judged, of the expert's own answers and, as 400 more, of everybody's: few answers choose with the
-    team.
+    team. None stay where that is no better than none by more than a standard error.
 
     Parameters
     ----------
@@ -152,19 +152,23 @@ def grow_expert_trees(
     # An answer of weight 0 is as if it were absent.
     cells = [np.flatnonzero((answers.expert_idx == j) & (answers.weight > 0)) for j in whose]
     sizes = [size_for_answers(len(one)) for one in cells]
-    losses, tried = [], []
+    losses, squares, tried = [], [], []
     for mine, size in zip(cells, sizes, strict=True):
-        loss, forests = np.zeros(len(STAGES)), []
+        loss, square, forests = np.zeros(len(STAGES)), np.zeros(len(STAGES)), []
         for k in judged:
             rest, inside = mine[of_answer[mine] != k], mine[of_answer[mine] == k]
             forests.append(grow(rest, size) if len(rest) else bins.nothing())
             z = start[inside] + forests[-1].stages(bins.matrix[answers.item_idx[inside]], STAGES)
-            loss += (np.logaddexp(0.0, z) - target[inside] * z) @ answers.weight[inside]
+            of_answers = (np.logaddexp(0.0, z) - target[inside] * z) * answers.weight[inside]
+            loss += of_answers.sum(axis=1)
+            square += ((of_answers - of_answers[0]) ** 2).sum(axis=1)
         losses.append(loss)
+        squares.append(square)
         tried.append(forests)
     n_judged = np.isin(of_answer, judged) & np.isin(answers.expert_idx, whose)
-    of_team = np.sum(losses, axis=0) / max(float(answers.weight[n_judged].sum()), 1.0)
-    stages = [int((loss + TEAM_ANSWERS * of_team).argmin()) for loss in losses]
+    share = TEAM_ANSWERS / max(float(answers.weight[n_judged].sum()), 1.0)
+    of_team, square_of_team = share * np.sum(losses, axis=0), share**2 * np.sum(squares, axis=0)
+    stages = [_stage(loss + of_team, square + square_of_team) for loss, square in zip(losses, squares, strict=True)]
     grown = [place for place, stage in enumerate(stages) if stage]
     if not grown:
         return None
@@ -172,6 +176,12 @@ def grow_expert_trees(
     by_fold = [join_forests([tried[place][k].first(shares[place]) for place in grown]) for k in range(len(judged))]
     forests = [grow(cells[place], sizes[place].share(shares[place])) for place in grown]
     return GrownTrees(whose[grown], join_forests(forests), by_fold)
+
+
+def _stage(loss: FloatArray, square: FloatArray) -> int:
+    """Return the stage with the least loss (s,), or the first where that is within a standard error of it."""
+    best = int(loss.argmin())
+    return best if loss[0] - loss[best] > np.sqrt(square[best]) else 0
 
 
 def size_for_answers(n_answers: int) -> TreeSize:

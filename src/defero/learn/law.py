@@ -2,16 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from defero.core.belief import Belief
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.labels import MISSING
-from defero.core.law import Belief, Law, uniform_errors
+from defero.core.law import Law, uniform_errors
+from defero.core.scores import logit
 from defero.core.splits import sample_rows
-from defero.learn.logistic import Gain, gain_of_asking
+from defero.decide.costs import ErrorCosts, after_one_answer
+from defero.learn.logistic import Gain, fit_logistic, gain_of_asking
+from defero.learn.skill import MOST_LOG_ODDS
 
 AS_ALIKE = 2.0
 """So many errors of each class, alike over the others, stand beside those on record."""
@@ -19,8 +24,14 @@ MOST_ITEMS = 4_000
 """So many items tell the numbers of the law well enough."""
 DIFFICULTIES = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5, 8.0])
 DECOYS = np.linspace(0.0, 0.95, 20)
+LEANS = np.linspace(0.0, 2.0, 11)
 TEMPERS = np.linspace(0.0, 1.0, 21)
 MODEL_COUNTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+WORTH_ASKING = 0.005
+"""Who is expected to take so much of an error is one whom a team may ask."""
+BELIEVED = 10.0
+"""How firmly those who are asked are believed to be as good as they look, in units of one certain coin toss each."""
+_CELLS = 1_000_000
 N_HEARD = (1, 2, 3, 5, 0)
 """After how many answers of an item the report is judged; 0: after all."""
 _FEWEST_SHARED = 20
@@ -72,16 +83,26 @@ class KnownAnswers:
         part = replace(part, item_idx=place[part.item_idx])
         return replace(part, class_proba=self.class_proba[items], label_idx=self.label_idx[items])
 
+    def by_place(self) -> tuple[IntArray, FloatArray]:
+        """Return the answers to each item, (n, a), -1 where there are no more, and their P(right), (n, a, K)."""
+        counts = np.bincount(self.item_idx, minlength=len(self.label_idx))
+        place = np.arange(len(self.item_idx)) - (np.cumsum(counts) - counts)[self.item_idx]
+        codes = np.full((len(counts), counts.max(initial=0)), MISSING)
+        right = np.full((*codes.shape, self.n_classes), 0.5)
+        codes[self.item_idx, place], right[self.item_idx, place] = self.codes, self.right
+        return codes, right
+
     def evidence(self, law: Law) -> Belief:
         """Return what these answers say of their items."""
         return Belief.of_answers(law, self.class_proba, self.item_idx, self.expert_idx, self.codes, self.right)
 
 
 def fit_law(known: KnownAnswers, *, copies: IntArray | None = None) -> Law:
-    """Fit errors, difficulty, decoy and temper, one after the other.
+    """Fit errors, difficulty, decoy and lean, trust and temper, one after the other.
 
-    The difficulty makes the patterns of right and wrong of the items likeliest, the decoy what was said where people
-    were wrong, and temper and model_counts the labels, after 1, 2, 3, 5 and all answers in an order drawn at random.
+    The difficulty makes the patterns of right and wrong of the items likeliest, decoy and lean what was said where
+    people were wrong, trust whether those were right who looked best to ask, and temper and model_counts the labels,
+    after 1, 2, 3, 5 and all answers in an order drawn at random.
 
     Examples
     --------
@@ -104,9 +125,9 @@ def fit_law(known: KnownAnswers, *, copies: IntArray | None = None) -> Law:
     some = known.of_items(shared[sample_rows(len(shared), MOST_ITEMS)])
     law = replace(law, difficulty=_difficulty(some, law))
     if known.n_classes > 2:
-        law = replace(law, decoy=_decoy(some, law))
+        law = _of_wrong_answers(some, law)
     temper, model_counts = _temper(some, law)
-    return replace(law, temper=temper, model_counts=model_counts)
+    return replace(law, trust=_trust(some, law), temper=temper, model_counts=model_counts)
 
 
 def pooled_errors(known: KnownAnswers) -> FloatArray:
@@ -133,14 +154,38 @@ def _difficulty(known: KnownAnswers, law: Law) -> float:
     return _best_on_grid(value, DIFFICULTIES)
 
 
-def _decoy(known: KnownAnswers, law: Law) -> float:
+def _of_wrong_answers(known: KnownAnswers, law: Law) -> Law:
+    """Return the law with the decoy and the lean under which what was said where people were wrong is likeliest."""
     rows = np.arange(len(known.label_idx))
 
-    def value(c: float) -> float:
-        evidence = known.evidence(replace(law, difficulty=0.0, decoy=c))
+    def value(lean: float, decoy: float) -> float:
+        evidence = known.evidence(replace(law, difficulty=0.0, lean=lean, decoy=decoy))
         return float((evidence.log_likelihood - evidence.node_weights[:, :, 0])[rows, known.label_idx].sum())
 
-    return _best_on_grid(value, DECOYS)
+    lean = decoy = 0.0
+    for _ in range(2):
+        lean = _best_on_grid(partial(value, decoy=decoy), LEANS)
+        decoy = _best_on_grid(partial(value, lean), DECOYS)
+    return replace(law, lean=lean, decoy=decoy)
+
+
+def _trust(known: KnownAnswers, law: Law) -> float:
+    """Return b, by the answers of those who looked best to ask among the ones who answered an item."""
+    most = max(1, _CELLS // (int(np.bincount(known.item_idx).max()) * known.n_classes))
+    some = known.of_items(sample_rows(len(known.label_idx), most))
+    codes, right = some.by_place()
+    costs, items = ErrorCosts.of(None, n_classes=some.n_classes), np.arange(len(codes))
+    for _ in range(2):  # the second time those are chosen whom the team will choose
+        evidence = Belief(law, some.class_proba, law.when_asked(right), np.full_like(codes, MISSING))
+        cost, _ = after_one_answer(evidence, items, codes != MISSING, costs)
+        best = cost.argmin(axis=1)
+        chosen = np.flatnonzero(costs.least(evidence.posterior) - cost.min(axis=1) > WORTH_ASKING)
+        who, label = best[chosen], some.label_idx[chosen]
+        claimed = np.clip(logit(right[chosen, who, label]), -MOST_LOG_ODDS, MOST_LOG_ODDS)
+        kept = (codes[chosen, who] == label).astype(np.float64)
+        b = fit_logistic(claimed[:, None], kept, guess=np.ones(1), strength=np.array([BELIEVED]))[0]
+        law = replace(law, trust=float(np.clip(b, 0.0, 1.0)))
+    return law.trust
 
 
 def _best_on_grid(value: Callable[[float], float], grid: FloatArray) -> float:

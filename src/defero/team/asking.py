@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from defero.core.belief import Belief, belief_of, belief_when_asked
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import MISSING
-from defero.core.law import Belief, Law, belief_of
+from defero.core.law import Law
 from defero.core.results import MODEL, Assignment, InTurn, NextSteps
 from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import ask_in_turn, next_gains, next_step
@@ -166,7 +167,7 @@ DOES_NOT_PAY = "asking did not pay on held-out cases"
 
 def evidence(team: "Team", part: Scores, answer_idx: IntArray, right: FloatArray | None) -> Belief:
     """Return what was heard of some items."""
-    return belief_of(law_of(team), part.class_proba, part.expert_proba, answer_idx, right)
+    return belief_when_asked(law_of(team), part.class_proba, part.expert_proba, answer_idx, right)
 
 
 def settle_in_turn(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> InTurn:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
 from defero.core.checks.scores import score_matrix
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
-from defero.core.law import at
 from defero.core.order import HashArray
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores, logit, sigmoid

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
 from defero.core.labels import MISSING, encode_labels
-from defero.core.law import at
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores
 from defero.core.trial import ASK, PanelTrial, Trial, Way

@@ -1,6 +1,6 @@
 """What the team says: votes that turn the answers of a panel into one `Answer`."""
 
-from defero.core.law import log_odds_weights
+from defero.core.belief import log_odds_weights
 from defero.decide.votes.votes import VOTES, Ballot, Vote, answer_of_decider, bayes_vote, majority_vote, weighted_vote
 
 __all__ = [

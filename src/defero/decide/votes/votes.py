@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from defero.core.belief import at, belief_of, first_best, log_odds_weights, tally
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, class_probabilities, one_of, whole_number
 from defero.core.checks.experts import (
     answer_numbers,
@@ -16,7 +17,7 @@ from defero.core.checks.experts import (
 )
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels, named
-from defero.core.law import Law, at, belief_of, first_best, log_odds_weights, tally
+from defero.core.law import Law
 from defero.core.registry import Registry
 from defero.core.results import Answer, Decision
 from defero.core.scores import Scores, softmax
@@ -226,7 +227,7 @@ def bayes_vote(
     proba = expert_probabilities(expert_proba, n_items=n_items, n_experts=n_experts)
     own = Law.independent(prior.shape[1]) if law is None else law
     evidence = belief_of(own, prior, proba, np.where(heard, answer_idx, MISSING), right)
-    by_cost = () if cost_matrix is None else (-(evidence.decided @ cost_matrix),)
+    by_cost = () if cost_matrix is None else (-(evidence.posterior @ cost_matrix),)
     label_idx = first_best(*by_cost, evidence.log_posterior, prior)
     return Answer(named(label_idx, classes, n_classes=prior.shape[1]), at(evidence.reported, label_idx), heard)
 

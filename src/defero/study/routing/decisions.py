@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pandas.util import hash_pandas_object
 
 from defero.core import Decision, Scores
+from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.display import HTML_ROWS, html_table
 from defero.core.labels import Labels
-from defero.core.law import at
 from defero.core.wording import count_of, join_names
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
 from defero.data.recipes.columns import remark_sentences
