@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import IntArray, check_shape, flags, true_or_false
+from defero.core.checks.arrays import IntArray, flags
 from defero.core.errors import InputError
 from defero.core.results import ExpertSets
 from defero.core.trial import Trial
@@ -63,9 +63,12 @@ class SetSizeDisplay(Display):
         ax : Axes, optional
             Axes to draw on; a new figure by default.
         """
-        given = sets.raw_mask if isinstance(sets, ExpertSets) else sets
-        check_shape("sets", given, ("n", "J"), like=", one column per expert")
-        mask = true_or_false("sets", given)
+        mask = np.asarray(sets.raw_mask if isinstance(sets, ExpertSets) else sets)
+        if mask.ndim != 2 or mask.dtype != np.bool_:
+            raise InputError(
+                f"must be ExpertSets or a boolean array (n, J), got shape {mask.shape} of {mask.dtype}.",
+                argument="sets",
+            )
         chosen = np.ones(len(mask), dtype=np.bool_)
         if deferred is not None:
             chosen = flags("deferred", deferred, n_items=len(mask))
