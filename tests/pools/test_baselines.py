@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scored import fitted
 
-from defero import ExpertPool, InputError, Team, Terms
+from defero import ExpertPool, InputError, Study, Team, Terms
 from defero.judge import Judge
 from defero.pools.copies import mean_interval
 from defero.pools.record import judge_pool
-from defero.study.pools.pool_study import PoolStudy
 
 NAMES = ["small", "large", "star"]
 
@@ -59,18 +59,18 @@ def test_a_newcomer_with_few_scores_is_no_baseline_and_its_rows_are_remembered(t
     table = pd.DataFrame(
         {"x": rng.normal(size=300), "small": rng.integers(0, 2, 300), "large": rng.integers(0, 2, 300)}
     )
-    study = PoolStudy.fit(table, expert_names=["small", "large"], fees={"small": 1, "large": 2})
+    study = fitted(table, expert_names=["small", "large"], fees={"small": 1, "large": 2})
     more = pd.DataFrame({"x": rng.normal(size=40), "small": 1, "large": 0, "new": 1})
-    study.team.add_member("new", more[["x"]], more["new"], price=0.1)
+    study.team = study.team.copy().add_expert("new", more[["x"]], more["new"], price=0.1)
     study.save(tmp_path / "pool")
-    again = PoolStudy.load(tmp_path / "pool")
+    again = Study.load(tmp_path / "pool")
     fresh = pd.DataFrame({"x": rng.normal(size=30), "small": 1, "large": 0, "new": 1})
-    judged = again.evaluate(pd.concat([more, fresh], ignore_index=True), fees={"all": 1})
+    judged = again.evaluate(pd.concat([more, fresh], ignore_index=True), terms=Terms(fees={"all": 1}))
     assert judged.seen_by_fit == 40
     assert judged.record.best_single.name != "new"
     assert 2 not in judged.record.curve.hull
     team = Team.load(tmp_path / "pool")
-    assert "new" not in team.remove_member("new").facts.joined
+    assert "new" not in team.remove_expert("new").facts.joined
 
 
 def test_marks_of_a_newcomer_are_corrected_by_the_judge_of_fit(tmp_path):
@@ -100,8 +100,8 @@ def test_the_interval_of_an_evaluation_is_that_of_the_groups_of_fit():
     widths = []
     for groups in ("patient", None):
         roles = {"expert_names": ["a", "b"], "features": ["x"], "groups": groups, "fees": {"a": 0, "b": 1}}
-        study = PoolStudy.fit(table, **roles)
-        _, low, high = study.evaluate(table.assign(x=table["x"] + 1), error_cost=0.01).record.gain
+        study = fitted(table, **roles)
+        _, low, high = study.evaluate(table.assign(x=table["x"] + 1), terms=Terms(error_cost=0.01)).record.gain
         widths.append(high - low)
     assert widths[0] > 1.5 * widths[1]
 

@@ -6,7 +6,6 @@ import pytest
 from defero import ExpertPool, InputError, Terms
 from defero.decide.curve import member_means
 from defero.pools.choosing import by_product, by_trade_off
-from defero.study.pools.pool_fees import present_members
 
 FEATURES = np.zeros((3, 1))
 WEIGHTS = np.zeros((1, 3), dtype=np.float32)
@@ -64,15 +63,3 @@ def test_a_floor_and_limits_of_members_are_not_dropped_silently():
     pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0])
     with pytest.raises(InputError, match="floor"):
         pool.assign(x, terms=Terms(floor=0.5, capacity={"expert_0": 10}))
-
-
-def test_absent_members_are_members_and_somebody_is_left():
-    x = np.random.default_rng(0).normal(size=(60, 2))
-    team = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1))).team_
-    first, second = team.expert_names
-    assert present_members((), team.expert_names) is None
-    assert present_members([first], team.expert_names).tolist() == [False, True]
-    with pytest.raises(InputError, match="did you mean"):
-        present_members([first + "x"], team.expert_names)
-    with pytest.raises(InputError, match="nobody of the pool is left"):
-        present_members([first, second], team.expert_names)

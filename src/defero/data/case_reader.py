@@ -39,6 +39,10 @@ def cases_in(file: CaseFile) -> Cases:
 
     Cases without a label are left out, and the notes say how many.
     """
+    if file.spec.scores:
+        from defero.data.scored_cases import scored_cases
+
+        return scored_cases(file)
     export = file.check()
     with file.spellings.in_errors():
         if export is not None:

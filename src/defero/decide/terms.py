@@ -106,7 +106,11 @@ class Terms:
         {'error_cost': 40}
         """
         said = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: one for name, one in said.items() if one is not None and one is not _DEFAULTS.get(name)}
+        return {
+            name: one
+            for name, one in said.items()
+            if one is not None and not (name in _DEFAULTS and one == _DEFAULTS[name])
+        }
 
     def known_to(self, expert_names: tuple[str, ...]) -> "Terms":
         """Return the costs for another team, without the people who are not in it, and without limits."""

@@ -20,6 +20,7 @@ from defero.data.recipes.columns import refuse_unused
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
 from defero.data.tables.wide import PARTS, name_text, part_named
+from defero.pools.copies import equal_rows
 
 PART_NAMES = ("train", "calibrate", "conformalize", "test")
 OTHER = 0.1875
@@ -53,16 +54,27 @@ def four_parts(
             f"{Argument('groups')} and {Argument('time')} cannot be combined: the cases of one group can lie in "
             "two periods. Pass one of them."
         )
-    group_ids = None if groups is None else _names(cases, groups, what="group")
+    scored, group_ids = cases.table.scores is not None, None if groups is None else _names(cases, groups, what="group")
+    order = _order(cases, group_ids)
+    if scored and groups is None:
+        group_ids = equal_rows(cases.table.features, text=cases.spec.text)
+        if len(np.unique(group_ids)) < 2:
+            rows_here = (
+                count_of(len(cases), "row") + " with a score" + ("" if len(cases) == 1 else ", all of one group")
+            )
+            raise TableError(f"{source}: has {rows_here}: nothing is left for the test; add rows.")
     cutter = _Cutter(
-        place=np.argsort(_order(cases, group_ids)),
+        place=np.argsort(order),
         label_idx=cases.table.label_idx,
         groups=group_ids,
         times=None if time is None else _times(cases, time),
         rng=np.random.default_rng(random_state),
     )
     try:
-        if split is None:
+        if split is None and scored:  # nothing is calibrated, and there are no panels
+            learn_idx, test_idx = cutter.cut(np.arange(len(cases.table)), (1 - test_share, test_share))
+            rows: Parts = (learn_idx, learn_idx[:0], learn_idx[:0], test_idx)
+        elif split is None:
             rest = 1 - test_share
             other = _other_share(rest * len(cases.table))
             panels = other * _share_for_panels(cases.table, rest)
@@ -90,6 +102,8 @@ def four_parts(
 def _order(cases: Cases, groups: NDArray[Any] | None) -> IntArray:
     """Return the rows in the order of their keys' hashes, where each has a key of its own, or else of all they hold."""
     keys = cases.frame.get(cases.key)
+    if cases.table.scores is not None:
+        return cases.table.row_order(group=groups)
     if keys is not None and keys.is_unique:
         return row_order(keys.astype(str).to_frame(), np.zeros(len(keys), dtype=np.int64))
     return cases.table.row_order(groups=groups)
@@ -119,6 +133,9 @@ def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, cases: Cases, co
     for name, what in (("test", "for the test"), ("learn", "to learn from")):
         if not len(rows[name]):
             raise TableError(f"{source}: column {column}: no case is {what} ({join_names(PARTS[name])}).")
+    if cases.table.scores is not None:
+        learn = np.sort(np.concatenate([rows[name] for name in rows if name != "test"]))
+        return (learn, learn[:0], learn[:0], rows["test"])
     if len(rows["held"]):
         lacking = [name for name in ("calibrate", "conformalize") if not len(rows[name])]
         if len(lacking) == 1:
@@ -261,10 +278,13 @@ def cut_cases(
             f"must be a whole number from 0 to {MOST_SEED}, got {random_state!r}.", argument="random_state"
         )
     cases = cases.split_by(**cuts)
-    table, source = cases.table, cases.source
+    table, source, scored = cases.table, cases.source, cases.table.scores is not None
     where = source if cases.spec.label is None else f"{source}: column {cases.spec.label}"
-    _check_table(cases, where=where)
+    if not scored:
+        _check_table(cases, where=where)
     parts = four_parts(cases, test_share=TEST if test_share is None else test_share, random_state=random_state)
+    if scored:
+        return cases, parts
     if len(parts[0]) < LEAST_LEARN or not all(map(len, parts)):
         learn, held, panels, test = map(len, parts)
         raise TableError(

@@ -20,9 +20,10 @@ from defero.decide.assigning.limits import capacity_of
 from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
 from defero.study.reading import Reading
-from defero.study.routing.decisions import SETTLED, blank_where
+from defero.study.routing.decisions import SETTLED, blank_where, score_columns
 from defero.team import Team
-from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of
+from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of, with_prices
+from defero.team.score_facts import facts_of
 
 
 def answers_so_far(
@@ -107,6 +108,8 @@ class FilePlan:
     def columns(self, rows: slice, team: Team, features: Any, scores: Scores, terms: TeamTerms) -> dict[str, Any]:
         """Return the columns of a table of decisions for some cases, whose features and scores are at hand."""
         batch, names = self.assignment, team.expert_names
+        if team.scored_only and batch is not None:
+            return _asked(team, batch, rows, scores, with_prices(team, features, terms))
         if self.answer_idx is None and batch is not None:
             return _assigned(batch, rows, team, scores)
         answer_idx = np.full((len(scores), len(names)), MISSING) if self.answer_idx is None else self.answer_idx[rows]
@@ -123,6 +126,22 @@ class FilePlan:
             reason = now.reasons(batch.whys(rows))
         cost, used = now.expected_cost, now.p_used
         return _columns(now.ask, now.label, now.p_right, cost, reason, names, p_used=used, settled=now.settled)
+
+
+def _asked(team: Team, batch: Assignment, rows: slice, scores: Scores, terms: TeamTerms) -> dict[str, Any]:
+    """Lay out an assignment to experts who have only scores."""
+    expert, items = batch.expert[rows], np.arange(len(scores))
+    is_asked, paid = expert != MODEL, terms.paid(len(scores))
+    p_right = facts_of(team).promised(scores.expert_proba[items, expert], scores.expert_proba.max(axis=1))
+    return score_columns(
+        scores,
+        batch.expert_names,
+        route=batch.name[rows],
+        p_right=np.where(is_asked, p_right, np.nan),
+        fee=np.where(is_asked, paid[items, expert], 0.0),
+        expected_cost=batch.expected_cost[rows].round(6),
+        reason=np.array(batch.reasons(rows), dtype=object),
+    )
 
 
 def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> dict[str, Any]:
@@ -181,14 +200,14 @@ def assign_file(
     start = 0
     for piece in pieces:
         features = team.features(piece, source=source, first_row=first_row)
-        here = on_cases(terms, piece, source=source, first_row=first_row)
+        here = with_prices(team, features, on_cases(terms, piece, source=source, first_row=first_row))
         scores = team.score_features(features)
         if answer_idx is None:
             parts.append(gains_of(team, features, scores, here))
         else:
             answers_here = answer_idx[start : start + len(piece)]
             parts.append(next_gains_of(team, features, scores, answers_here, here))
-        fees.append(here.fees)
+        fees.append(here.fees if here.fees is None or here.fees.ndim == 2 else np.tile(here.fees, (len(piece), 1)))
         start += len(piece)
     whole = replace(
         parts[0],
@@ -197,7 +216,7 @@ def assign_file(
         label_idx=np.concatenate([one.label_idx for one in parts]),
     )
     del parts
-    if terms.columns:
+    if terms.columns or (team.scored_only and fees[0] is not None):
         terms = replace(terms, fees=np.concatenate([one for one in fees if one is not None]))
     if answer_idx is not None:
         return _assign_next(team, whole, terms, answer_idx)
