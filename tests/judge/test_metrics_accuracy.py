@@ -142,7 +142,7 @@ SILENT = "item 1 was deferred to expert 0, who has no recorded answer there; .*a
         (lambda: system_labels([0], [["a"]], [0]), "answers must have the form of model_labels, got 'a' beside "),
         (lambda: system_labels([None], [["a"]], [-1]), "model_labels must be given in every row, got none"),
         (lambda: system_accuracy([0], [0, 0], [[0], [0]], [0, 0]), "labels must have 2 items"),
-        (lambda: system_accuracy([0.0, np.nan], [0, 0], [[0], [0]], [0, 0]), "labels must .* got none in row 1"),
+        (lambda: system_accuracy([0.0, np.nan], [0, 0], [[0], [0]], [0, 0]), "labels must .* got nan in row 1"),
         (lambda: system_accuracy(["a"], [0], [[0]], [0]), "labels must have the form of the labels of the team"),
         (lambda: system_accuracy([0], [0], [[0]], [0], sample_weight=[-1]), "sample_weight must be finite and not neg"),
         (lambda: system_accuracy([0], [0], [[0]], [0], sample_weight=[1, 1]), "sample_weight must have 1 items"),
