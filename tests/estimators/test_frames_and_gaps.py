@@ -175,13 +175,13 @@ def test_what_an_array_cannot_have():
         with pytest.raises(InputError, match="inf at row 3, column 1"):
             team.fit(endless, LABELS, ANSWERS)
     whole = TwoStageDeferral().fit(FRAME.to_numpy(), LABELS, ANSWERS)
-    with pytest.raises(InputError, match=r"NaN at row .*fit on a DataFrame"):
+    with pytest.raises(InputError, match=r"nan at row .*pass a DataFrame"):
         whole.predict(ARRAY)
 
 
 def test_a_deep_net_takes_no_gaps():
     net = pytest.importorskip("torch").nn.Linear(2, 3)
-    with pytest.raises(InputError, match="NaN at row"):
+    with pytest.raises(InputError, match="nan at row"):
         DeferralClassifier(net).fit(ARRAY, LABELS, ANSWERS)
 
 
