@@ -13,6 +13,7 @@ from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.trial import Trial
 from defero.core.wording import count_of, join_names
 from defero.data.cases import Cases
+from defero.data.copies import equal_rows
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.cells import is_blank
@@ -20,17 +21,15 @@ from defero.data.tables.wide import plain_name
 from defero.decide.terms import TeamTerms, Terms
 from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
+from defero.judge.record.scores import ScoreRecord
 from defero.judge.shared_errors import SharedErrors
-from defero.pools.copies import equal_rows
-from defero.pools.parts import PoolFacts
-from defero.pools.record import PoolRecord, judge_pool
-from defero.pools.router import router_of
 from defero.study.money import on_cases, terms_of_study
 from defero.study.page import record_text, score_text
 from defero.study.reading import TeamCases
 from defero.study.seen import fresh_cases, no_groups_sentence, rows_are_checked
 from defero.team import Team, record_of, try_out
 from defero.team.judge import present_experts, terms_of
+from defero.team.judge_scores import judge_scores
 from defero.team.roster import STAGE
 from defero.team.rows import Fresh
 
@@ -139,23 +138,19 @@ class Evaluation:
         )
         return replace(record, cautions=tuple(one for one in cautions if one))
 
-    def _score_record(self) -> PoolRecord:
+    def _score_record(self) -> ScoreRecord:
         column, terms, features = self.team.facts.spec.groups, self.terms, self.cases.features
-        rule = {} if terms.floor is None else {"floor": terms.floor}
         assert self.cases.scores is not None
-        return judge_pool(
-            router_of(self.team, PoolFacts(joined=self.team.facts.joined)),
+        return judge_scores(
+            self.team,
             features,
             self.cases.scores,
-            prices=terms.fees,
-            available=terms.available,
+            terms=terms,
             groups=(
                 self.columns[column].astype(str).to_numpy()
                 if column in self.columns
                 else equal_rows(features, text=() if self.team.recipe is None else self.team.recipe.text)
             ),
-            trade_off=terms.costs.largest if terms.costs_given else None,
-            **rule,
         )
 
     def _groups(self) -> tuple[list[str], str]:

@@ -21,8 +21,8 @@ from defero.judge.panels import PanelRecord
 from defero.judge.record import tables
 from defero.judge.record.figures import Figure
 from defero.judge.record.members import PromiseRecord, shown_metrics
+from defero.judge.record.scores import ScoreRecord
 from defero.judge.record.team import Record
-from defero.pools.record import PoolRecord
 
 if TYPE_CHECKING:
     from defero.study.evaluate import Evaluation
@@ -237,7 +237,7 @@ def panel_lines(panel: PanelRecord) -> list[str]:
     return lines
 
 
-def score_text(record: PoolRecord) -> str:
+def score_text(record: ScoreRecord) -> str:
     """Return the record of a team whose experts have only scores as text for a person."""
     if record.one_score_each:
         return "\n".join(_log_lines(record))
@@ -250,7 +250,7 @@ def score_text(record: PoolRecord) -> str:
     for name, way in zip(names, ways, strict=True):
         if way is not None:
             cost = "" if np.isnan(way.cost) else f"  {money(way.cost)} an item"
-            net = way.net_value(record.decision.trade_off)
+            net = way.net_value(record.error_cost)
             value = "" if np.isnan(net) else f"  net value {money(net)}"
             lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}{value}")
     gain, low, high = record.gain
@@ -270,7 +270,7 @@ def score_text(record: PoolRecord) -> str:
     return "\n".join(lines)
 
 
-def _log_lines(record: PoolRecord) -> list[str]:
+def _log_lines(record: ScoreRecord) -> list[str]:
     """Return what a log with one score for each item can tell."""
     members = [row for row in record.members() if row["scores"]]
     width = max(len(row["name"]) for row in members)
@@ -283,9 +283,9 @@ def _log_lines(record: PoolRecord) -> list[str]:
     ]
 
 
-def _net_line(record: PoolRecord) -> str:
+def _net_line(record: ScoreRecord) -> str:
     """Say what the net value is, and how far the team is above the best single member."""
-    trade_off, (gain, low, high) = record.decision.trade_off, record.net_gain
+    trade_off, (gain, low, high) = record.error_cost, record.net_gain
     paid = record.paid_sentence()
     sentence = paid or f"Net value of an item: {money(trade_off)} times the score, minus the price."
     if np.isnan(gain):  # the price of the best single member is not known

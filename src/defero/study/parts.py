@@ -16,11 +16,11 @@ from defero.core.splits import Parts, SplitError, refuse_shared_groups, split_by
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names
 from defero.data.cases import Cases
+from defero.data.copies import equal_rows
 from defero.data.recipes.columns import refuse_unused
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
 from defero.data.tables.wide import PARTS, name_text, part_named
-from defero.pools.copies import equal_rows
 
 PART_NAMES = ("train", "calibrate", "conformalize", "test")
 OTHER = 0.1875
@@ -305,7 +305,8 @@ def _check_table(cases: Cases, *, where: str) -> None:
             "the test. Dozens make a start, hundreds a team."
         )
     if cases.pictures is None:
-        FeatureRecipe.check(table.features, text=cases.spec.text, source=cases.source, first_row=cases.first_row)
+        place: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
+        FeatureRecipe.learn(table.features, text=cases.spec.text, reads_texts=False, **place)
     if table.n_classes < 2:
         raise TableError(f"{where}: the label is {table.classes[0]!s} in every row, so there is nothing to learn.")
     if table.classes.dtype.kind == "f" and (table.classes % 1 != 0).any():

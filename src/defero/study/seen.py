@@ -11,11 +11,11 @@ from defero.core.checks.arrays import BoolArray
 from defero.core.errors import Argument, InputError, Message
 from defero.core.order import HashArray
 from defero.data.cases import Cases
+from defero.data.copies import mostly_equal, tells_items_apart
 from defero.data.fingerprint import row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
 from defero.data.tables.wide import plain_name
-from defero.pools.copies import mostly_equal, tells_items_apart
 from defero.team import Team
 from defero.team.rows import ANSWERED, KEYED, CaseMarks, Fresh, check_rows_known, fresh_rows, with_answers
 

@@ -125,7 +125,7 @@ class CaseSift:
         except ValueError:
             if self.answers and not self.other and not self.skip:
                 assert self.file.classes is not None
-                raise BadAnswersError.of(self.answers, self.file.classes) from None
+                raise BadAnswersError.of(self.answers, self.file.classes, renamed=self.file.spec.meant) from None
             raise
 
     def notes(self) -> tuple[str, ...]:

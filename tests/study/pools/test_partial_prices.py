@@ -39,7 +39,7 @@ def test_a_typo_in_a_price_names_the_member_that_was_meant(pool):
     with pytest.raises(InputError, match="no expert smal; did you mean 'small'"):
         pool.decide({"task": "law", "words": 9.0}, terms=Terms(fees={"smal": 1.0}, error_cost=1.0))
     frame = table()
-    with pytest.raises(InputError, match="no member smal; did you mean 'small'"):
+    with pytest.raises(InputError, match="no expert smal; did you mean 'small'"):
         ExpertPool().fit(frame[["words"]], frame[NAMES], prices={"smal": 1, "medium": 1, "large": 1})
 
 

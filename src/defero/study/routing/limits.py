@@ -68,8 +68,8 @@ def answers_so_far(team: Team, arrivals: Arrivals, reading: Reading) -> tuple[In
         )
     place = np.array([team.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
     if len(joined):
-        with spellings.in_errors():
-            answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(team.classes)
+        codes = joined.class_idx(team.classes, renamed=spellings.meant)
+        answer_idx[joined.item_idx, place[joined.expert_idx]] = codes
     return answer_idx[good], [*missing_answers_note(missing, source=log.name), *joined.notes()]
 
 

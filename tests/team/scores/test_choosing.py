@@ -1,36 +1,14 @@
-"""Ties, promises under a trade-off, blank prices: both ways of choosing agree, and nothing counts what is unknown."""
+"""Promises where errors cost something, and prices that are not known: nothing counts what is unknown."""
 
 import numpy as np
 import pytest
 
 from defero import ExpertPool, InputError, Terms
 from defero.decide.curve import member_means
-from defero.pools.choosing import by_product, by_trade_off
-
-FEATURES = np.zeros((3, 1))
-WEIGHTS = np.zeros((1, 3), dtype=np.float32)
-
-
-def test_the_cheaper_one_of_two_equal_members_is_chosen_by_both_ways():
-    intercept, price = np.array([1.0, 1.0, 0.2], dtype=np.float32), np.array([10.0, 1.0, 0.5])
-    for trade_off in (np.inf, 1e9):
-        expert, score, _ = by_product(FEATURES, WEIGHTS, intercept, price, trade_off)
-        everybody = np.ones((3, 3), dtype=np.bool_)
-        slow = by_trade_off(np.tile(intercept, (3, 1)).astype(float), np.tile(price, (3, 1)), everybody, trade_off)
-        assert expert.tolist() == slow.expert.tolist() == [1, 1, 1]
-        assert score.tolist() == [1, 1, 1]
-
-
-def test_only_the_highest_expectation_counts_as_chosen_for_its_height():
-    intercept, price = np.array([0.5, 0.9], dtype=np.float32), np.array([0.0, 100.0])
-    expert, _, highest = by_product(FEATURES, WEIGHTS[:, :2], intercept, price, 1.0)
-    assert expert.tolist() == [0, 0, 0]
-    assert not highest.any()
-    assert by_product(FEATURES, WEIGHTS[:, :2], intercept, price, np.inf)[2].all()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_promise_under_a_trade_off_is_what_is_expected_of_the_one_who_is_chosen(seed):
+def test_a_promise_is_what_is_expected_of_the_one_who_is_chosen(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(240, 4))
     scores = (rng.random((240, 3)) < [0.6, 0.65, 0.7]).astype(float)

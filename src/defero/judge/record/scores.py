@@ -1,24 +1,26 @@
-"""PoolRecord: what a pool did on items whose scores are known, beside every plain way of choosing."""
+"""ScoreRecord: a team whose experts have only scores, on held-out items, beside every plain way of choosing."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.errors import InputError
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import MODEL as NOBODY
+from defero.core.results import Decision
 from defero.core.wording import count_of, money
-from defero.decide.curve import Curve, curve_of, member_means
-from defero.pools.copies import mean_interval
-from defero.pools.decision import FreeChoice, PoolDecision
-from defero.pools.parts import PoolFacts, best_at_trade_off, best_single, training_hull
-from defero.pools.router import PoolRouter, router_of
+from defero.judge.intervals import score_interval
+
+if TYPE_CHECKING:
+    from defero.decide.curve import Curve
+
+Interval = tuple[float, float, float]
+"""A mean, and the ends of its interval."""
 
 
 @dataclass(frozen=True)
-class PoolWay:
+class ScoreWay:
     """A way of choosing: mean score and mean price of an item; the price is nan where it is not known."""
 
     name: str
@@ -29,62 +31,120 @@ class PoolWay:
         """Return plain values for JSON."""
         return {"name": self.name, "quality": number(self.quality), "cost": number(self.cost)}
 
-    def net_value(self, trade_off: float) -> float:
-        """Return what an item brings on average: score times trade-off, minus price; nan where one is not known.
+    def net_value(self, error_cost: float) -> float:
+        """Return what an item brings on average: score times error cost, minus price; nan where one is not known.
 
-        >>> PoolWay("pool", quality=0.8, cost=2.0).net_value(10.0)
+        >>> ScoreWay("team", quality=0.8, cost=2.0).net_value(10.0)
         6.0
         """
-        return trade_off * self.quality - self.cost if np.isfinite(trade_off) else float("nan")
+        return error_cost * self.quality - self.cost if np.isfinite(error_cost) else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
-class PoolRecord:
-    """A pool on n items.
+@dataclass(frozen=True)
+class FreeChoice:
+    """The team's choice among all experts, on the items for which the chosen one has a score.
+
+    Where scores are missing by chance this is what the team will do on new items. A choice among those with a score
+    alone is worse, as the best expert may be missing.
 
     Attributes
     ----------
-    decision : PoolDecision
-        Who was chosen, among the members with a score.
+    items, all_items : int
+        Items whose chosen expert has a score, and all items.
+    quality, low, high : float
+        The mean score there, with a 95 % interval; nan for no items.
+    """
+
+    items: int
+    all_items: int
+    quality: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, expert: IntArray, scores: FloatArray, groups: ArrayLike) -> "FreeChoice":
+        """Judge choices (n,) by scores (n, J), NaN where there are none."""
+        came = np.where(expert == NOBODY, np.nan, scores[np.arange(len(scores)), expert])
+        return cls(int(np.isfinite(came).sum()), len(came), *score_interval(came, groups))
+
+    def share(self) -> str:
+        """Return on how many items it is judged, such as "120 of 300 items"."""
+        return f"{self.items:,} of {count_of(self.all_items, 'item')}"
+
+    def score(self, digits: int = 4) -> str:
+        """Return the mean score with its interval in words; blank for no items."""
+        if not self.items:
+            return ""
+        ends = "" if np.isnan(self.low) else f" ({self.low:.{digits}f} to {self.high:.{digits}f})"
+        return f"{self.quality:.{digits}f}{ends}"
+
+    def sentence(self, digits: int = 4) -> str:
+        """Return the result in one sentence."""
+        if not self.items:
+            return "Chosen among all members, no chosen member has a score, so that this choice cannot be judged."
+        return (
+            f"Chosen among all members, on the {self.share()} whose chosen member has a score: "
+            f"score {self.score(digits)}. This is what to expect where scores are missing by chance."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        numbers = {"quality": self.quality, "low": self.low, "high": self.high}
+        return {"items": self.items, **{key: number(one) for key, one in numbers.items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRecord:
+    """A team of scores on n items.
+
+    Attributes
+    ----------
+    decision : Decision
+        Who was chosen, among the experts with a score.
+    error_cost : float
+        What an error costs, or a point of quality is worth; inf where quality alone counts.
     expected, scores : (n, J)
-        The scores are NaN where there are none, and where a member cannot be asked.
+        The scores are NaN where there are none, and where an expert cannot be asked.
     price : (n, J)
     compared : (n,) bool
-        The items with a score of the best single member for which somebody can be asked: on these all ways are
+        The items with a score of the best single expert for which somebody can be asked: on these all ways are
         compared.
-    pool, best_single, random, cheapest, oracle : PoolWay
-        The best single member is the best in training; the oracle knows the scores and takes the cheapest of the best.
-        Nobody can be chosen for an item without a score, or where they cannot be asked. The cheapest member is judged
+    pool, best_single, random, cheapest, oracle : ScoreWay
+        The best single expert is the best in training; the oracle knows the scores and takes the cheapest of the best.
+        Nobody can be chosen for an item without a score, or where they cannot be asked. The cheapest expert is judged
         on those compared items where it has a score.
+    alone : (cost, quality), (J,) each
+        Mean price and mean score of each expert alone; nan where not known.
     gain : (difference, low, high)
-        The pool minus the best single member on the compared items, with a 95 % interval; items of a group count as
-        one draw. nan where every item has a score of one member only.
+        The team minus the best single expert on the compared items, with a 95 % interval; items of a group count as
+        one draw. nan where every item has a score of one expert only.
     net_gain : (difference, low, high)
-        The same for the net value, score times trade-off minus price; nan where there is no trade-off or no price.
+        The same for the net value, score times error cost minus price; nan where one of these is not known.
     curve : Curve or None
         Quality against cost on the compared items; None where no price is known.
     free : FreeChoice or None
-        The choice among all members, where the chosen one has a score; None where every score is known.
-    best_paid : PoolWay or None
-        The single member who was best in training at the trade-off, score times trade-off less price; None where
-        quality alone counts.
+        The choice among all experts, where the chosen one has a score; None where every score is known.
+    best_paid : ScoreWay or None
+        The single expert who cost least in training, errors and prices together; None where quality alone counts.
     """
 
-    decision: PoolDecision
+    decision: Decision
+    error_cost: float
     expected: FloatArray
     scores: FloatArray
     price: FloatArray
     compared: BoolArray
-    pool: PoolWay
-    best_single: PoolWay
-    random: PoolWay
-    cheapest: PoolWay | None
-    oracle: PoolWay
-    gain: tuple[float, float, float]
-    net_gain: tuple[float, float, float]
-    curve: Curve | None
+    pool: ScoreWay
+    best_single: ScoreWay
+    random: ScoreWay
+    cheapest: ScoreWay | None
+    oracle: ScoreWay
+    alone: tuple[FloatArray, FloatArray]
+    gain: Interval
+    net_gain: Interval
+    curve: "Curve | None"
     free: FreeChoice | None = None
-    best_paid: PoolWay | None = None
+    best_paid: ScoreWay | None = None
 
     @property
     def answered(self) -> BoolArray:
@@ -102,9 +162,15 @@ class PoolRecord:
         return np.where(self.answered, self.scores[np.arange(len(self.scores)), self.decision.expert], np.nan)
 
     @property
+    def p_right(self) -> FloatArray:
+        """(n,): the expected score of those who were chosen."""
+        assert self.decision.p_right is not None
+        return self.decision.p_right
+
+    @property
     def promised(self) -> float:
         """Mean expected score of those who were chosen."""
-        return _mean(self.decision.score[self.answered])
+        return _mean(self.p_right[self.answered])
 
     @property
     def mean_kept(self) -> float:
@@ -133,7 +199,7 @@ class PoolRecord:
 
         Both are judged on the compared items.
         """
-        single, worth = self.best_paid, self.decision.trade_off
+        single, worth = self.best_paid, self.error_cost
         if single is None or self.one_score_each or np.isnan([self.pool.cost, single.cost, single.quality]).any():
             return ""
         value = [way.net_value(worth) for way in (self.pool, single)]
@@ -147,7 +213,7 @@ class PoolRecord:
     @property
     def has_net_value(self) -> bool:
         """Whether it is known what a point of quality is worth, and what the pool costs."""
-        return bool(np.isfinite(self.pool.net_value(self.decision.trade_off)))
+        return bool(np.isfinite(self.pool.net_value(self.error_cost)))
 
     @property
     def area(self) -> float:
@@ -195,7 +261,7 @@ class PoolRecord:
 
     def members(self) -> list[dict[str, Any]]:
         """Return for each member the load, what was promised and kept there, and quality and cost of it alone."""
-        cost, quality = member_means(self.price, self.scores)
+        cost, quality = self.alone
         rows = []
         for j, name in enumerate(self.decision.expert_names):
             own = self.decision.expert == j
@@ -203,7 +269,7 @@ class PoolRecord:
                 {
                     "name": name,
                     "items": int(own.sum()),
-                    "promised": number(_mean(self.decision.score[own])),
+                    "promised": number(_mean(self.p_right[own])),
                     "kept": number(_mean(self.kept[own])),
                     "scores": int(np.isfinite(self.scores[:, j]).sum()),
                     "quality": number(quality[j]),
@@ -225,9 +291,9 @@ class PoolRecord:
                 "area": number(self.area),
                 "gap_share": number(self.gap_share),
                 "gain": {key: number(one) for key, one in zip(("difference", "low", "high"), self.gain, strict=True)},
-                "trade_off": number(self.decision.trade_off),
+                "trade_off": number(self.error_cost),
                 "chosen_among_all": None if self.free is None else self.free.to_dict(),
-                "net_value": number(self.pool.net_value(self.decision.trade_off)),
+                "net_value": number(self.pool.net_value(self.error_cost)),
                 "net_gain": {
                     key: number(one) for key, one in zip(("difference", "low", "high"), self.net_gain, strict=True)
                 },
@@ -249,123 +315,6 @@ class PoolRecord:
         }
 
 
-def judge_pool(
-    team: Any,
-    X: Any,
-    scores: FloatArray,
-    *,
-    prices: Any = None,
-    available: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    **rule: Any,
-) -> PoolRecord:
-    """Route items whose scores are known, and judge.
-
-    Parameters
-    ----------
-    team : Team without classes, or PoolRouter
-    X : n items
-    scores : (n, J)
-        NaN where there are none: who has no score for an item is not chosen for it. Every item has a score of somebody
-        who can be asked.
-    prices, rule
-        As in `PoolRouter.route`: `trade_off`, `budget` or `floor`.
-    available : (J,) or (n, J) bool, optional
-        Who can be asked; the others are in nothing that the pool is compared with.
-    groups : (n,), optional
-        Items that belong together: the interval of the gain counts them as one draw.
-    """
-    if hasattr(team, "score_facts"):
-        team = router_of(team, PoolFacts())
-    present = np.broadcast_to(True if available is None else np.asarray(available, dtype=np.bool_), scores.shape)
-    scores = np.where(present, scores, np.nan)
-    scored = np.isfinite(scores)
-    if not scored.any(axis=1).all():
-        raise InputError("must have a score of a member who can be asked for every item.", argument="scores")
-    decision = team.route(X, prices=prices, available=scored, **rule)
-    answered: BoolArray = np.asarray(decision.expert != NOBODY)
-    if not answered.any():
-        raise InputError("must be known of a member with a score: nobody can be asked.", argument="prices")
-    expected, price = team.scores(X), team.prices(X, prices)
-    here: BoolArray = np.asarray(scored.any(axis=0))
-    best = best_single(team, here)
-    compared: BoolArray = scored[:, best] & answered if (scored[:, best] & answered).any() else answered
-    rows = np.flatnonzero(compared)
-    own, cost, can = scores[rows], price[rows], scored[rows]
-    achieved = own[np.arange(len(rows)), decision.expert[rows]]
-    paid = cost[np.arange(len(rows)), decision.expert[rows]]
-    group_of = np.broadcast_to(np.arange(len(scores)) if groups is None else np.asarray(groups), len(scores))
-    known = np.isfinite(np.where(can, cost, np.nan)).any()
-    has_gaps = not bool(scored[:, here].all())
-    free = team.route(X, prices=prices, available=present, **rule).expert if has_gaps else decision.expert
-    paid_best = best_at_trade_off(team, decision.trade_off, price, here)
-    alone = {j: _member_way(team.expert_names[j], own[:, j], cost[:, j]) for j in (best, paid_best) if j is not None}
-    one_each = bool((scored.sum(axis=1) == 1).all()) and int(here.sum()) > 1
-    return PoolRecord(
-        decision,
-        expected,
-        scores,
-        price,
-        compared,
-        PoolWay("pool", _mean(achieved), _mean(paid)),
-        alone[best],
-        PoolWay("random", _mean(_row_means(own, can)), _mean(_row_means(cost, can))),
-        _cheapest(team, own, cost),
-        _oracle(own, cost, can),
-        *_gains(achieved - own[:, best], paid - cost[:, best], decision.trade_off, group_of[rows], known=not one_each),
-        _curve(team, expected[rows], own, cost, here) if known else None,
-        FreeChoice.of(free, scores, group_of) if has_gaps else None,
-        None if paid_best is None else alone[paid_best],
-    )
-
-
-Interval = tuple[float, float, float]
-"""A mean, and the ends of its interval."""
-_NOT_KNOWN: Interval = (np.nan, np.nan, np.nan)
-
-
-def _gains(
-    quality: FloatArray, cost: FloatArray, trade_off: float, groups: ArrayLike, *, known: bool
-) -> tuple[Interval, Interval]:
-    """Return the means of quality, and of trade-off times quality minus cost: differences (n,) to the best member."""
-    if not known:
-        return _NOT_KNOWN, _NOT_KNOWN
-    has_net = np.isfinite(trade_off) and np.isfinite(cost).any()
-    net = mean_interval(trade_off * quality - cost, groups) if has_net else _NOT_KNOWN
-    return mean_interval(quality, groups), net
-
-
-def _member_way(name: str, scores: FloatArray, price: FloatArray) -> PoolWay:
-    """Return a member alone, on the items with its score."""
-    cost, quality = member_means(price[:, None], scores[:, None])
-    return PoolWay(name, float(quality[0]), float(cost[0]))
-
-
-def _cheapest(team: PoolRouter, scores: FloatArray, price: FloatArray) -> PoolWay | None:
-    cost, quality = member_means(price, scores)
-    known = np.flatnonzero(np.isfinite(cost))
-    if not known.size:
-        return None
-    j = int(known[np.argmin(cost[known])])
-    return PoolWay(team.expert_names[j], float(quality[j]), float(cost[j]))
-
-
-def _curve(team: PoolRouter, expected: FloatArray, scores: FloatArray, price: FloatArray, present: BoolArray) -> Curve:
-    """Return the curve; the zero router's members are those of the training rows, if their prices are known there."""
-    hull = training_hull(team, present)
-    return curve_of(expected, price, scores=scores, expert_names=team.expert_names, hull=hull)
-
-
-def _oracle(scores: FloatArray, price: FloatArray, scored: BoolArray) -> PoolWay:
-    top = np.where(scored, scores, -np.inf).max(axis=1)
-    cost = np.where(scored & (scores == top[:, None]), np.nan_to_num(price, nan=np.inf), np.inf).min(axis=1)
-    return PoolWay("oracle", _mean(top), _mean(cost[np.isfinite(cost)]))
-
-
-def _row_means(values: FloatArray, scored: Any) -> FloatArray:
-    return np.where(scored, values, 0.0).sum(axis=1) / scored.sum(axis=1)
-
-
 def _mean(values: FloatArray) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
@@ -379,7 +328,7 @@ def number(value: float) -> float | None:
     return round(float(value), 6) if np.isfinite(value) else None
 
 
-def _frontier(curve: Curve | None) -> list[dict[str, float | None]] | None:
+def _frontier(curve: "Curve | None") -> list[dict[str, float | None]] | None:
     if curve is None:
         return None
     spread = np.unique(np.rint(np.linspace(0, len(curve) - 1, 21)).astype(np.int64))

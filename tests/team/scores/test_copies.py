@@ -6,9 +6,9 @@ import pytest
 from scored import fitted
 
 from defero import ExpertPool
+from defero.data.copies import equal_rows, rows_are_kinds
 from defero.estimators.pool import expert_pool
 from defero.learn.fit_scores import fit_scores
-from defero.pools.copies import equal_rows, rows_are_kinds
 
 
 def prompts(n=60, copies=4):

@@ -6,10 +6,9 @@ import pytest
 from scored import fitted
 
 from defero import ExpertPool, Study, Terms
-from defero.judge.intervals import wilson_interval
-from defero.pools.copies import score_interval
-from defero.pools.record import judge_pool
+from defero.judge.intervals import score_interval, wilson_interval
 from defero.report.pool_page import pool_page
+from defero.team.judge_scores import judge_scores
 
 NAMES = ["small", "large"]
 
@@ -83,9 +82,9 @@ def test_items_that_only_a_member_without_a_price_has_scored_are_left_out_and_co
     new = table(n=100, seed=2)
     scores = new[NAMES].to_numpy()
     scores[:30, 0] = np.nan
-    record = judge_pool(pool.team_, new[["task"]], scores, trade_off=10.0)
+    record = judge_scores(pool.team_, new[["task"]], scores, terms=Terms(error_cost=10.0))
     assert record.n_unanswered == 30
-    assert record.promised == pytest.approx(record.decision.score[30:].mean())
+    assert record.promised == pytest.approx(record.p_right[30:].mean())
     assert np.nanmean(record.kept) == pytest.approx(scores[30:, 0].mean())
     assert record.to_dict()["kept"] == pytest.approx(scores[30:, 0].mean(), abs=1e-6)
     page = pool_page(record, {"task": new["task"].tolist()}, {})
@@ -131,4 +130,4 @@ def test_the_page_has_no_interval_of_no_width():
     items = pd.DataFrame({"task": rng.choice(["law", "maths"], 40)})
     scores = np.column_stack([np.ones(40), rng.integers(0, 2, 40)])
     team = ExpertPool().fit(items, scores).team_
-    assert "1.000 to 1.000)" not in pool_page(judge_pool(team, items, scores), {}, {})
+    assert "1.000 to 1.000)" not in pool_page(judge_scores(team, items, scores), {}, {})

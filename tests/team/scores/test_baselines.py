@@ -7,8 +7,8 @@ from scored import fitted
 
 from defero import ExpertPool, InputError, Study, Team, Terms
 from defero.judge import Judge
-from defero.pools.copies import mean_interval
-from defero.pools.record import judge_pool
+from defero.judge.intervals import mean_interval
+from defero.team.judge_scores import judge_scores
 
 NAMES = ["small", "large", "star"]
 
@@ -23,7 +23,7 @@ def data(n=400, seed=0):
 def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     X, scores = data()
     team = ExpertPool().fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
-    record = judge_pool(team, X, scores, available=np.array([True, True, False]))
+    record = judge_scores(team, X, scores, terms=Terms(absent=["star"]))
     assert record.best_single.name == "large"
     assert record.oracle.quality == pytest.approx(scores[:, :2].max(axis=1).mean())
     assert record.random.quality == pytest.approx(scores[:, :2].mean())
@@ -33,7 +33,7 @@ def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     assert (row["items"], row["quality"]) == (0, None)
     assert 2 not in team.curve(X, scores, terms=Terms(absent=["star"])).hull
     with pytest.raises(InputError, match="can be asked"):
-        judge_pool(team, X, np.where([True, True, False], np.nan, scores), available=[True, True, False])
+        judge_scores(team, X, np.where([True, True, False], np.nan, scores), terms=Terms(absent=["star"]))
 
 
 def test_all_ways_are_judged_on_the_same_items():
@@ -42,7 +42,7 @@ def test_all_ways_are_judged_on_the_same_items():
     # Star has no score for the hard items: on all of them the pool would look worse than star alone.
     scores[:200] = 0.0
     scores[:200, 2] = np.nan
-    record = judge_pool(team, X, scores)
+    record = judge_scores(team, X, scores)
     assert record.compared.tolist() == [False] * 200 + [True] * 200
     assert record.pool.quality == pytest.approx(scores[200:, 2].mean())
     assert record.best_single.quality == record.pool.quality
@@ -112,4 +112,4 @@ def test_the_interval_of_an_evaluation_is_that_of_the_groups_of_fit():
 def test_why_there_is_no_zero_router(prices, words):
     X, scores = data()
     team = ExpertPool().fit(X, scores, prices=prices, expert_names=NAMES).team_
-    assert words in judge_pool(team, X, scores).area_in_words()
+    assert words in judge_scores(team, X, scores).area_in_words()
