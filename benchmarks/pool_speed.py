@@ -83,10 +83,8 @@ def in_memory(features: Floats, learned: Floats, prices: dict[str, float]) -> di
     """Return CPU seconds of the decisions and of the bare product."""
     team = ExpertPool().fit(learned, scores(learned), prices=prices).team_
     weights = np.random.default_rng(1).normal(size=(N_FEATURES, N_MEMBERS)).astype(np.float32)
-    ways = {
-        "product_cpu_s": lambda: features @ weights,
-        "route_cpu_s": lambda: team.decide(features, terms=Terms(error_cost=WORTH)),
-    }
+    terms = Terms(error_cost=WORTH)
+    ways = {"product_cpu_s": lambda: features @ weights, "route_cpu_s": lambda: team.decide(features, terms=terms)}
     return best(ways, repeats=REPEATS["memory"])
 
 

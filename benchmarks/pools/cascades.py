@@ -80,12 +80,14 @@ def _rows(
 
 def _play(pool: ExpertPool, rows: Rows, marking: Marking, trade_off: float) -> dict[str, float]:
     """Return cost, quality and questions of the cascade, and the quality of single-shot routing at the same cost."""
+    facts = pool.team_.score_facts
+    assert facts is not None
     done = run_cascade(
         rows.expected,
         rows.price,
         rows.marks,
         marking=marking,
-        covariance=pool.team_.score_facts.covariance,
+        covariance=facts.covariance,
         trade_off=float(trade_off),
     )
     cost = float(done.cost.mean())

@@ -106,17 +106,6 @@ def row_hashes(rows: Any, read: Read = bits_of, *, names: Sequence[str] | None =
     return mixed(total)
 
 
-def number_hashes(matrix: NDArray[Any]) -> HashArray:
-    """Return a hash of each row of numbers, (n,), in a fifth of the time of `row_hashes`: it is no fingerprint.
-
-    >>> one, same, other = number_hashes(np.array([[0.5, -0.0], [0.5, 0.0], [0.0, 0.5]]))
-    >>> bool(one == same), bool(one == other)
-    (True, False)
-    """
-    bits = (matrix.astype(np.float64) + 0.0).view(np.uint64)
-    return mixed(bits @ (column_hashes(0, matrix.shape[1]) | np.uint64(1)))
-
-
 def row_order(rows: Any, label_idx: IntArray, answers: Answers | None = None, **beside: Any) -> IntArray:
     """Return an order of n rows, (n,): sorted by a hash of their cells and labels, and where these tie by the answers.
 

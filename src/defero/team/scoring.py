@@ -8,7 +8,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, float_matrix
 from defero.core.errors import InputError
 from defero.core.labels import Labels
-from defero.core.order import HashArray, number_hashes, row_hashes
+from defero.core.order import HashArray, row_hashes
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
 from defero.data.recipes.columns import NumberedColumns
@@ -126,7 +126,7 @@ def cases_of(team: "Team", X: Any, features: Any, *, start: int = 0) -> Callable
     if hasattr(features, "iloc"):
         return lambda rows: row_hashes(features.iloc[rows])
     if isinstance(features, np.ndarray) and features.ndim == 2 and features.dtype.kind in "biuf":
-        return lambda rows: number_hashes(features[rows])
+        return lambda rows: row_hashes(features[rows])
     return lambda rows: (rows + start).astype(np.uint64)
 
 
