@@ -32,7 +32,7 @@ SETTLED = "settled"
 """The route of a case whose label rests on experts' answers so far."""
 MOST_SHOWN = 20
 """Of more experts those who get most are shown."""
-SHOWN = ("ask", "label", "p_right", "route", "score", "price", "model_says", "expected_cost", "reason")
+SHOWN = ("ask", "label", "p_right", "route", "fee", "model_says", "expected_cost", "reason")
 """Columns of decisions that a notebook shows beside the case; all others are in `to_frame`."""
 
 
