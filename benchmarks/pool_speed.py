@@ -20,9 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from defero import ExpertPool
+from defero import ExpertPool, Study, Terms, read_cases
 from defero.data.tables.read import ROWS_AT_ONCE
-from defero.study.pools.pool_study import PoolStudy
 
 N_PROMPTS, N_FEATURES, N_MEMBERS, N_LEARNED = 1_000_000, 384, 20, 3_000
 REPEATS = {"memory": 5, "files": 2}
@@ -84,14 +83,16 @@ def in_memory(features: Floats, learned: Floats, prices: dict[str, float]) -> di
     """Return CPU seconds of the decisions and of the bare product."""
     team = ExpertPool().fit(learned, scores(learned), prices=prices).team_
     weights = np.random.default_rng(1).normal(size=(N_FEATURES, N_MEMBERS)).astype(np.float32)
-    ways = {"product_cpu_s": lambda: features @ weights, "route_cpu_s": lambda: team.route(features, trade_off=WORTH)}
+    terms = Terms(error_cost=WORTH)
+    ways = {"product_cpu_s": lambda: features @ weights, "route_cpu_s": lambda: team.decide(features, terms=terms)}
     return best(ways, repeats=REPEATS["memory"])
 
 
 def between_files(features: Floats, learned: Floats, prices: dict[str, float], folder: Path) -> dict[str, float]:
     """Return CPU seconds of `route` from Parquet to Parquet, and of the plain way."""
     table = pd.concat([pd.DataFrame(learned, columns=COLUMNS), scores(learned)], axis=1)
-    study = PoolStudy.fit(table, expert_names=NAMES, fees=prices, error_cost=WORTH)
+    study = Study(read_cases(table, expert_names=NAMES, scores=True))
+    study.fit(terms=Terms(fees=prices, error_cost=WORTH))
     weights = np.random.default_rng(1).normal(size=(N_FEATURES, N_MEMBERS)).astype(np.float32)
     source = folder / "prompts.parquet"
     schema = pa.schema([(name, pa.float32()) for name in COLUMNS])

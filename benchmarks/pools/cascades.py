@@ -72,7 +72,7 @@ def _rows(
 ) -> Rows:
     """Return what is known of some rows, with marks drawn at a sensitivity and a specificity."""
     assert data.prices is not None
-    expected, price, real = pool.scores(data.table.iloc[rows]), data.prices[rows], scores[rows]
+    expected, price, real = pool.predict_expert_proba(data.table.iloc[rows]), data.prices[rows], scores[rows]
     hit = rng.random(real.shape) < np.where(real == 1, *rates)
     single = curve_of(expected, price, scores=real, expert_names=data.expert_names, most_points=None)
     return Rows(expected, price, real, np.where(hit, real, 1 - real), single)
@@ -80,12 +80,14 @@ def _rows(
 
 def _play(pool: ExpertPool, rows: Rows, marking: Marking, trade_off: float) -> dict[str, float]:
     """Return cost, quality and questions of the cascade, and the quality of single-shot routing at the same cost."""
+    facts = pool.team_.score_facts
+    assert facts is not None
     done = run_cascade(
         rows.expected,
         rows.price,
         rows.marks,
         marking=marking,
-        covariance=pool.team_.covariance,
+        covariance=facts.covariance,
         trade_off=float(trade_off),
     )
     cost = float(done.cost.mean())

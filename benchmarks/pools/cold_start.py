@@ -15,9 +15,8 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
     train, test = data.split(seed)
     table, scores, rng = data.table, data.scores, np.random.default_rng(seed)
     names = list(data.expert_names)
-    # Ridge: with it the whole study takes minutes; the mix of members does not depend on the learner.
     full = ExpertPool(text="question").fit(table.iloc[train], scores[train], expert_names=names)
-    everybody = full.scores(table.iloc[test]), full.route(table.iloc[test]).score
+    everybody = full.predict_expert_proba(table.iloc[test]), full.decide(table.iloc[test]).p_right
     lines = []
     for j, name in enumerate(names):
         others = [k for k in range(len(names)) if k != j]
@@ -30,10 +29,11 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
                 expected, promised = everybody
             else:
                 team, rows = pool.team_.copy(), some[:n]
-                team.add_member(name, table.iloc[rows] if n else None, scores[rows, j] if n else None)
-                last = team.scores(table.iloc[test])
+                team.add_expert(name, table.iloc[rows] if n else None, scores[rows, j] if n else None)
+                last = team.scores(table.iloc[test]).expert_proba
                 expected = np.insert(last[:, :-1], j, last[:, -1], axis=1)
-                promised = team.route(table.iloc[test]).score
+                promised = team.decide(table.iloc[test]).p_right
+            assert promised is not None
             real = scores[test]
             chosen = expected.argmax(axis=1)
             lines.append(
@@ -46,7 +46,7 @@ def run_cold_start(data: PoolSet, seed: int) -> list[dict[str, Any]]:
                     "quality": round(float(real[np.arange(len(real)), chosen].mean()), 5),
                     "squared_error": round(float(((expected[:, j] - real[:, j]) ** 2).mean()), 5),
                     "bias": round(float(expected[:, j].mean() - real[:, j].mean()), 5),
-                    "promised": round(float(promised.mean()), 5),
+                    "promised": round(float(np.mean(promised)), 5),
                 }
             )
     return lines

@@ -148,7 +148,7 @@ def _cold_start(lines: Sequence[Line]) -> str:
     n_splits = len({line["split"] for line in use})
     return (
         f"\n## Cold start ({n_splits} splits, each member left out in turn)\n\nThe member joins with so many scores by "
-        "`add_member`; the last row is full training. The task is given. The strength of the "
+        "`add_expert`; the last row is full training. The task is given. The strength of the "
         "prior was chosen on other splits of the same sets.\n\n" + _table(head, table) + "\n"
     )
 

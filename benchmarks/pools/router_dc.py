@@ -35,7 +35,7 @@ def run_router_dc(data: PoolSet, seed: int) -> list[dict[str, Any]]:
     for reads, columns in READS.items():
         pool = ExpertPool(text=WORDS if WORDS in columns else None, random_state=seed)
         pool.fit(table.iloc[train][columns], data.scores[train], expert_names=data.expert_names)
-        expected[reads] = pool.scores(table.iloc[test][columns])
+        expected[reads] = pool.predict_expert_proba(table.iloc[test][columns])
     means = pd.DataFrame(data.scores[test]).groupby(raw[test]).mean()
     expected["best member of each task, in hindsight"] = means.loc[raw[test]].to_numpy()
     return [

@@ -105,9 +105,9 @@ def classifier(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> O
 def pool(table: pd.DataFrame, scores: FloatArray, test: pd.DataFrame) -> Outcome:
     """Return our estimator's."""
     fitted = ExpertPool(text="question").fit(table, scores)
-    landmarks = fitted.team_.model.landmarks
+    landmarks = getattr(fitted.team_.scorer, "landmarks", None)
     chosen = "without landmarks" if landmarks is None else f"{len(landmarks.points)} landmarks"
-    return Outcome(fitted.scores(test), chosen, fitted.route(test).score)
+    return Outcome(fitted.predict_expert_proba(test), chosen, fitted.decide(test).p_right)
 
 
 SYSTEMS = {

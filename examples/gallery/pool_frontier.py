@@ -16,7 +16,7 @@ hard = 1 / (1 + np.exp(-2 * prompts[:, :1]))
 scores = (rng.random((1_500, 3)) < np.hstack([0.9 - 0.6 * hard, 0.9 - 0.35 * hard, 0.92 - 0.1 * hard])).astype(float)
 prices = np.array([0.1, 0.5, 2.0])
 pool = ExpertPool(random_state=0).fit(prompts[:1_000], scores[:1_000], prices=prices)
-curve = pool.curve(prompts[1_000:], scores[1_000:], prices=prices)
+curve = pool.curve(prompts[1_000:], scores[1_000:])
 
 figure, ax = plt.subplots(figsize=(5, 3.5), layout="constrained")
 PoolFrontierDisplay.from_curve(curve, ax=ax)

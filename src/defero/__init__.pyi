@@ -6,7 +6,6 @@ from defero import learn as learn
 from defero import losses as losses
 from defero import nets as nets
 from defero import plotting as plotting
-from defero import pools as pools
 from defero import simulate as simulate
 from defero import training as training
 from defero.core import Answer as Answer

@@ -193,7 +193,7 @@ def without(*columns):
         (
             None,
             ["--expert", "dr_a"],
-            "--expert: there is an expert 'dr_a' already; choose another name. To give more answers of theirs,",
+            "--expert: there is an expert 'dr_a' already; choose another name. More answers of theirs",
         ),
         (None, ["--expert", "model"], "--expert must not be 'model': that word names the model"),
         (None, ["--expert", " "], "--expert must not be blank, got ' '."),

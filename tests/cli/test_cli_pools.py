@@ -74,8 +74,8 @@ def test_route_writes_decisions_with_prices_of_each_case(pool, tmp_path):
     decisions, new = pd.read_csv(out), pd.read_csv(folder / "new.csv")
     assert decisions["case"].tolist() == new["id"].tolist()
     large = decisions["route"] == "large"
-    np.testing.assert_allclose(decisions["price"][large], new["large_price"][large])
-    assert {"score_small", "score_large", "score_odd", "reason"} <= set(decisions)
+    np.testing.assert_allclose(decisions["fee"][large], new["large_price"][large])
+    assert {"p_small", "p_large", "p_odd", "reason"} <= set(decisions)
     total = json.loads(
         call("route", folder / "pool", folder / "new.csv", "--out", out, "--budget", "400", "--json").stdout
     )
@@ -104,7 +104,7 @@ def test_prices_that_new_prompts_do_not_have_are_expected(pool, tmp_path):
     pd.read_csv(folder / "new.csv")[["id", "task", "length"]].to_csv(tmp_path / "bare.csv", index=False)
     result = call("route", folder / "pool", tmp_path / "bare.csv", "--out", tmp_path / "d.csv", "--error-cost", "20")
     assert "expected prices" in result.output
-    assert pd.read_csv(tmp_path / "d.csv")["price"].notna().all()
+    assert pd.read_csv(tmp_path / "d.csv")["fee"].notna().all()
 
 
 def test_the_page_shows_the_frontier_and_who_gets_what(pool, tmp_path):
@@ -219,7 +219,7 @@ def test_prices_without_the_worth_of_quality_do_not_count_and_fit_says_so(pool):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--fee", "small=-1", "--fee", "all=1"], "at least 0"),
+        (["--fee", "small=-1", "--fee", "all=1"], "must not be negative"),
         (["--fee", "small=1"], "no price for large, odd"),
         (["--fee", "smal=1", "--fee", "all=1"], "did you mean 'small'"),
         (["--fee", "small=@nowhere", "--fee", "all=1"], "nowhere"),
@@ -242,12 +242,41 @@ def test_right_or_wrong_without_scores_is_pointed_to_the_option(pool, tmp_path):
     assert "--scores" in message
 
 
-def test_a_pool_is_no_team(pool, tmp_path):
+def test_what_needs_labels_is_refused(pool, tmp_path):
     folder, _ = pool
-    assert "--against" in refused("evaluate", folder / "pool", folder / "new.csv", "--against", folder / "pool")
-    assert "a pool" in refused(
-        "add-expert", folder / "pool", folder / "new.csv", "--expert", "x", "--answer", "odd", "--out", tmp_path / "m"
-    )
+    judge = ["evaluate", folder / "pool", folder / "new.csv"]
+    for option, value in (
+        ("--against", folder / "pool"),
+        ("--ask", "panel"),
+        ("--by", "task"),
+        ("--capacity", "odd=2"),
+    ):
+        assert option in refused(*judge, option, value)
+    for options in (["--ask", "sequential"], ["--uncertainty"], ["--unusual", "ask"], ["--cost-matrix", "costs.csv"]):
+        assert options[0] in refused(
+            "route", folder / "pool", folder / "new.csv", "--out", tmp_path / "d.csv", *options
+        )
+
+
+def test_a_newcomer_joins_with_scores(pool, tmp_path):
+    folder, _ = pool
+    few = pd.read_csv(folder / "new.csv").head(60).drop(columns=["small", "large", "odd"])
+    few.assign(late=np.where(few["task"] == "poems", 1, 0)).to_csv(tmp_path / "few.csv", index=False)
+    add = [
+        "add-expert",
+        folder / "pool",
+        tmp_path / "few.csv",
+        "--expert",
+        "late",
+        "--out",
+        tmp_path / "more",
+        "--json",
+    ]
+    told = json.loads(call(*add).stdout)
+    assert (told["answers"], told["rows"]) == (60, 60)
+    out = tmp_path / "d.csv"
+    call("route", tmp_path / "more", folder / "past.csv", "--out", out, "--fee", "all=1")
+    assert "p_late" in pd.read_csv(out)
 
 
 def test_rows_that_cannot_be_told_apart_are_not_called_new(tmp_path):

@@ -349,21 +349,21 @@ def test_a_part_of_a_table_names_the_rows_of_the_whole():
         recipe.apply(named, first_row=2)
 
 
-def test_the_check_raises_what_learning_would_and_reads_no_text(monkeypatch):
+def test_learning_without_the_texts_raises_the_same_and_reads_none(monkeypatch):
     monkeypatch.setattr("defero.data.recipes.recipe.learn_words", None)
     frame = pd.DataFrame({"age": [30, 40], "letter": ["dear", "sir"]})
-    FeatureRecipe.check(frame, text=["letter"])
-    FeatureRecipe.check(frame[["letter"]], text=["letter"])
-    FeatureRecipe.check(frame.assign(age=1)[["age", "letter"]])
+    FeatureRecipe.learn(frame, text=["letter"], reads_texts=False)
+    FeatureRecipe.learn(frame[["letter"]], text=["letter"], reads_texts=False)
+    FeatureRecipe.learn(frame.assign(age=1)[["age", "letter"]], reads_texts=False)
     for bad, message in [
         (frame.assign(age=[1, np.inf]), "a.csv: row 3, column age: 'inf' is not a finite number"),
         (frame.assign(letter=[1, 2]), "a.csv: column letter is named as text and holds numbers"),
         (frame.rename(columns={"letter": "text"}), "a.csv: no column 'letter' for the text"),
     ]:
         with pytest.raises(TableError, match=message):
-            FeatureRecipe.check(bad, text="letter", source="a.csv", first_row=2)
+            FeatureRecipe.learn(bad, text="letter", reads_texts=False, source="a.csv", first_row=2)
     with pytest.raises(TableError, match=r"no column can be used as a feature \(age: the same in every row\)"):
-        FeatureRecipe.check(pd.DataFrame({"age": [1, 1]}))
+        FeatureRecipe.learn(pd.DataFrame({"age": [1, 1]}), reads_texts=False)
 
 
 def test_filled_cells_of_many_columns_are_one_sentence_after_the_others():

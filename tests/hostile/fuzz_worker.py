@@ -18,7 +18,6 @@ from mutations import EXPERTS, KEY, LABEL, cell_changed, folder_changed, frame, 
 
 from defero import Study, Team, read_cases
 from defero.core.errors import InputError
-from defero.pools.router import PoolRouter
 
 CPU_SECONDS = 20
 MORE_BYTES = 1 << 30
@@ -74,9 +73,6 @@ class Cases:
 
     def _use_folder(self):
         team = Team.load(self.room / "model")
-        if isinstance(team, PoolRouter):
-            team.route(self.frame)
-            return
         team.decide(self.frame["age"].to_numpy()[:, None] if team.recipe is None else self.frame)
 
     def _outcome(self, work):

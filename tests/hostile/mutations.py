@@ -8,10 +8,10 @@ import json
 
 import numpy as np
 import pandas as pd
+from scored import fitted
 
 from defero import DeferralClassifier, TwoStageDeferral
 from defero.data.model_folder import MANIFEST
-from defero.study.pools.pool_study import PoolStudy
 
 LABEL, EXPERTS, KEY = "truth", ["dr_a", "dr_b"], "case"
 PIECES = [b"\0", b"\r", b'"', b"\n\n", b"\xff", b"\xed\xa0\x80", b",", b";", b"1e999", b"1e308", b"9" * 400, b"NaN"]
@@ -64,7 +64,7 @@ def save_models(folder):
     team.save(folder / "table")
     TwoStageDeferral().fit(features[["age"]].to_numpy(), labels, experts=answers).save(folder / "two-stage")
     scored = cases[[KEY, "age", "site"]].assign(**{one: (cases[one] == labels).astype(float) for one in EXPERTS})
-    PoolStudy.fit(scored, expert_names=EXPERTS, key=KEY).save(folder / "pool")
+    fitted(scored, expert_names=EXPERTS, key=KEY).save(folder / "pool")
 
 
 def bytes_changed(content, rng):

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from safetensors.numpy import load, save
+from scored import fitted
 
-from defero import DeferralClassifier, Recipe, Team, TwoStageDeferral
+from defero import DeferralClassifier, Recipe, Study, Team, TwoStageDeferral
 from defero.core.codec import pack
 from defero.core.errors import ModelFolderError
 from defero.data.model_folder import MANIFEST, WEIGHTS
-from defero.study.pools.pool_study import PoolStudy
 
 WRONG = [
     None,
@@ -84,7 +84,7 @@ def saved(tmp_path_factory):
     TwoStageDeferral().fit(x[:, None], y, experts=experts).save(folder / "two-stage")
     scored = frame.assign(a=experts[:, 0] == y, b=experts[:, 1] == y).astype({"a": float, "b": float})
     terms = {"fees": {"a": 0.1, "b": 1.0}, "error_cost": 3.0}
-    PoolStudy.fit(scored, expert_names=["a", "b"], **terms).save(folder / "pool")
+    fitted(scored, expert_names=["a", "b"], **terms).save(folder / "pool")
     return folder
 
 
@@ -163,7 +163,7 @@ def test_what_a_pool_remembers_is_checked(saved, path, value, fact):
     seal(folder, put(manifest, path, value))
     try:
         with pytest.raises(ModelFolderError, match=fact):
-            PoolStudy.load(folder)
+            Study.load(folder)
     finally:
         seal(folder, manifest)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from defero import ExpertPool
-from defero.pools.record import judge_pool
 from defero.report.pool_page import pool_page
+from defero.team.judge_scores import judge_scores
 
 
 def pool_of_two():
@@ -18,7 +18,7 @@ def pool_of_two():
     scores = (rng.random(right.shape) < right).astype(float)
     table = pd.DataFrame({"task": task})
     team = ExpertPool().fit(table, scores, prices=[1.0, 1.0]).team_
-    return judge_pool(team, table, scores), {"task": task.tolist()}
+    return judge_scores(team, table, scores), {"task": task.tolist()}
 
 
 def test_equal_promises_are_one_row_of_the_table():

@@ -52,7 +52,7 @@ def test_each_file_has_the_bytes_of_route_whatever_the_workers(study, folder, tm
         assert (tmp_path / "one" / part).read_bytes() == (tmp_path / "alone.parquet").read_bytes()
     two = study.route_folder(folder, tmp_path / "two", terms=Terms(fees={"all": 0.1}), workers=2)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
-    assert (one.files, one.cases) == (2, 100)
+    assert (one.files, one.rows) == (2, 100)
     assert one.load == two.load
     assert "100 decisions in 2 files" in repr(one)
     assert len(pd.read_parquet(tmp_path / "one")) == 100  # readers skip the folder of the runs
@@ -98,10 +98,10 @@ def test_a_changed_file_a_stranger_and_a_damaged_note_are_routed_anew(study, fol
     (out / "_runs" / f"{PARTS[0]}.json").write_text("{")
     (out / PARTS[1]).write_text("of somebody else")
     (out / "_runs" / f"{PARTS[1]}.json").unlink()
-    assert study.route_folder(folder, out).cases == 100
+    assert study.route_folder(folder, out).rows == 100
     assert contents(out) == whole
     pd.DataFrame(wedge(30, random_state=7).features).add_prefix("x").to_parquet(folder / PARTS[0])
-    assert study.route_folder(folder, out).cases == 80
+    assert study.route_folder(folder, out).rows == 80
     assert len(pd.read_parquet(out / PARTS[0])) == 30
 
 

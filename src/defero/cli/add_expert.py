@@ -7,7 +7,6 @@ import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_notes, spelled
-from defero.cli.pool import is_pool
 
 
 @opt.takes(
@@ -48,9 +47,7 @@ def add_expert(
     from defero.team.roster import check_name
 
     study = opt.saved_model(model, **loading)
-    if is_pool(study):
-        raise InputError(f"{model}: is a pool, made with --scores; this command is for teams with labels.")
-    check_name(study.team, expert)
+    check_name(study.ready(), expert)
     replaced = writable(out)
     if out.exists() and out.samefile(model):
         raise InputError(f"{out}: is the model itself, which stays as it is; choose another name.", argument="out")

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_answering, show_notes, spelled
-from defero.cli.pool import is_pool, judge_pool, refuse
 
 if TYPE_CHECKING:
     from defero.decide.terms import Terms
@@ -41,15 +40,7 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    study = opt.saved_model(model, **loading)
-    if is_pool(study):
-        limits = {"capacity": terms.capacity, "at_most_asked": terms.at_most_asked, "budget": terms.budget}
-        refuse(
-            {"against": trial["against"], **limits, **{name: said[name] for name in ("engine", "workers", "address")}}
-        )
-        judge_pool(study, table, terms, trial, said, as_json=as_json)
-        return
-    judged = study.evaluate(study.read(table, **said), terms=terms, **trial)
+    judged = opt.saved_model(model, **loading).evaluate(table, terms=terms, **trial, **said)
     if as_json:
         emit(judged.to_dict())
     else:

@@ -8,7 +8,6 @@ import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_answering, show_notes, spelled
-from defero.cli.pool import fit_pool, refuse
 
 if TYPE_CHECKING:
     from defero.decide.terms import Terms
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from defero.study import Study
 
 
-_OF_POOLS = ("expert_names", "features", "text", "text_encoder", "key", "blank")
-_CUTS_OF_POOLS = ("groups", "split", "test_share", "random_state")
 _DEEP = ("max_epochs", "batch_size", "learning_rate", "branches", "augmentation")
 
 
@@ -39,15 +36,6 @@ def fit(
     ],
     *,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    scores: Annotated[
-        bool,
-        typer.Option(
-            "--scores",
-            help="The cells of --experts say how good each answer was, from 0 (wrong) to 1 (right), not what was "
-            "answered: a pool of language models, programs or people. No label is needed. --fee is what a call costs, "
-            "--error-cost what a point of quality is worth.",
-        ),
-    ] = False,
     table_file: Annotated[
         Path | None, typer.Option("--table", help="Table of the cases, if TABLE is a folder of pictures.")
     ] = None,
@@ -86,19 +74,10 @@ def fit(
     from defero.study.parts import check_test_share
 
     recipe = {name: value for name, value in deep.items() if value != _default(name)}
-    if scores:
-        others = {name: value for name, value in {**said, **cut}.items() if name not in (*_OF_POOLS, *_CUTS_OF_POOLS)}
-        others |= {"onnx": saving["onnx"], "cost_matrix": terms.cost_matrix, **recipe}
-        others |= {"answer_weights": learning["answer_weights"], "checkpoints": learning["checkpoints"]}
-        others["net"] = None if learning["net"] == "auto" else learning["net"]
-        refuse(others, why="is for teams with labels, not for --scores")
-        words = {name: value for name, value in {**said, **cut}.items() if name in (*_OF_POOLS, *_CUTS_OF_POOLS)}
-        words |= {"fees": terms.fees, "error_cost": terms.error_cost}
-        fit_pool(table, out, **words, forget_rows=saving["forget_rows"], as_json=as_json)
-        return
     learning["recipe"] = _recipe(recipe)
-    only_deep = [*recipe, *(["onnx"] if saving["onnx"] else [])]
-    _check_choices(learning, only_deep, pictures=said["image_column"] is not None)
+    if not said["scores"]:
+        only_deep = [*recipe, *(["onnx"] if saving["onnx"] else [])]
+        _check_choices(learning, only_deep, pictures=said["image_column"] is not None)
     check_test_share(cut["test_share"], split=cut["split"])
     replaced, images = writable(out), None if table_file is None else table
     said["image_size"] = _size(said["image_size"])

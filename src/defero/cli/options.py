@@ -21,6 +21,7 @@ import typer
 if TYPE_CHECKING:
     from defero.core.errors import Argument
     from defero.decide.terms import Terms
+    from defero.study import Study
 
 Model = Annotated[Path, typer.Argument(help="A model folder.")]
 PastCases = Annotated[Path, typer.Argument(help="Cases with labels and the experts' answers.")]
@@ -324,7 +325,7 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
     >>> fees_of(["ann=2.5", "bob=@price"])
     {'ann': 2.5, 'bob': '@price'}
     """
-    from defero.core.errors import InputError
+    from defero.core.errors import Argument, InputError
 
     fees: dict[str, float | str] = {}
     if file is not None:
@@ -343,10 +344,13 @@ def fees_of(entries: list[str] | None, file: Path | None = None) -> dict[str, fl
             fees[name] = f"@{column}"
             continue
         try:
-            fees[name] = float(fee if equals else "none")
+            fees[name] = amount = float(fee if equals else "none")
         except ValueError:
             how = "such as dr_a=0.05, or all=0.05 for everybody, or NAME=@COLUMN"
             raise InputError(f"{entry}: expected NAME=MONEY with a number, {how}.", argument="fees") from None
+        if amount != amount:
+            leave_out = f"the fee must be finite; to rule an expert out pass {Argument('absent', [name])}."
+            raise InputError(f"{Argument('fees', {name: amount})}: {leave_out}")
     return fees or None
 
 
@@ -375,12 +379,11 @@ def capacity_of(entries: list[str] | None) -> dict[str, tuple[int, int | None]] 
     return capacity or None
 
 
-def saved_model(model: Path, text_encoder: str | None = None) -> "Any":
-    """Load the team or the pool that a command names before its table: a `Study` or a `PoolStudy`."""
+def saved_model(model: Path, text_encoder: str | None = None) -> "Study":
+    """Load the team that a command names before its table."""
     from defero.core.errors import InputError
     from defero.study import Study
-    from defero.study.pools.pool_study import load_study
 
     if model.is_file():
         raise InputError(f"{model}: is a file and not a model folder; the model comes first, then the table of cases.")
-    return load_study(model, Study.load, text_encoder=text_encoder)
+    return Study.load(model, text_encoder=text_encoder)

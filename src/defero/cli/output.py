@@ -11,7 +11,7 @@ import typer
 from defero.cli.options import spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from defero.team.facts import AnsweringFacts
 
@@ -74,13 +74,6 @@ def show_rename(error: Exception) -> None:
     echo(f"{path} has these spellings: {what_to_do} its column to and pass --rename {path}.", err=True)
     if error.alike:
         echo(f"It also merges labels that differ in capitals or blanks alone: {error.merged_labels()}.", err=True)
-
-
-def show_lines(lines: "Sequence[str]", *, most: int, what: str) -> None:
-    """Print lines; of too many the first."""
-    echo("\n".join(lines[:most]))
-    if len(lines) > most:
-        echo(f"  ... and {len(lines) - most} more {what}; --json tells of all.")
 
 
 def show_answering(facts: "AnsweringFacts | None", *, when: str) -> None:

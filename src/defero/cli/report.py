@@ -7,7 +7,6 @@ import typer
 
 from defero.cli import options as opt
 from defero.cli.output import echo, emit, show_notes, this_command
-from defero.cli.pool import is_pool, judge_pool
 
 if TYPE_CHECKING:
     from defero.decide.terms import Terms
@@ -42,23 +41,20 @@ def report(
     from defero.study.page import check_page, write_page
 
     check_page(out, model=model, tables=(table, said["answers"]))
-    study = opt.saved_model(model, **loading)
-    if is_pool(study):
-        judge_pool(study, table, terms, trial, said, out=out, as_json=as_json)
-        return
-    judged = study.evaluate(study.read(table, **said), terms=terms, **trial)
+    judged = opt.saved_model(model, **loading).evaluate(table, terms=terms, **trial, **said)
     write_page(judged, out, command=this_command(), spell=opt.spelling("report"))
     if as_json:
-        values = judged.to_dict()
-        del values["against"]
-        emit({"report": str(out), **values})
+        emit({"report": str(out), **{name: value for name, value in judged.to_dict().items() if name != "against"}})
         return
     if judged.left_out_sentence():
         echo(judged.left_out_sentence())
-    from defero.report.page import sentence
+    if judged.trial is None:
+        echo(judged.figures())
+    else:
+        from defero.report.page import sentence
 
-    echo(sentence(judged.record).replace("\u00a0", " "))
-    for caution in judged.cautions:
-        echo(f"  {caution}")
+        echo(sentence(judged.record).replace("\u00a0", " "))
+        for caution in judged.cautions:
+            echo(f"  {caution}")
     show_notes(judged.notes)
     echo(f"\nWritten to {out}: open it in a browser.")

@@ -7,6 +7,7 @@ classes are called.
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ def cell_bits(cells: Any, read: Read = bits_of) -> HashArray:
     return np.array([known[cell] if type(cell) is str else read(cell) for cell in listed], dtype=np.uint64)
 
 
+@lru_cache(maxsize=64)
 def column_hashes(start: int, stop: int) -> HashArray:
     """Return the hashes of the names of an array's columns, which are their numbers."""
     return np.array([text_hash(str(column)) for column in range(start, stop)], dtype=np.uint64)

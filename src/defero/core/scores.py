@@ -289,5 +289,5 @@ def _row_sum(matrix: FloatArray) -> FloatArray:
 def _proba_of_raw(expert_raw: FloatArray, link: Link) -> FloatArray:
     """Return the probabilities (n, J) that raw scores stand for."""
     if link == "share":
-        return np.clip(expert_raw, 0.0, 1.0)
+        return np.minimum(np.maximum(expert_raw, 0.0), 1.0)
     return sigmoid(expert_raw) if link == "logit" else np.exp(np.minimum(expert_raw, 0.0))

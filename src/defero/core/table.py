@@ -1,6 +1,7 @@
 """ExpertTable: past cases, their labels, and what each expert answered."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,6 +54,8 @@ class ExpertTable(Preformatted):
         The class number of each label.
     coded : Answers
         The answers as class numbers, sparse where they are.
+    scores : (n, J) or None
+        How good each answer was, in [0, 1], NaN where there is none, of a table without labels: see `of_scores`.
 
     Notes
     -----
@@ -80,6 +83,7 @@ class ExpertTable(Preformatted):
     expert_names: Any = None
     label_idx: IntArray = field(init=False, repr=False)
     coded: Answers = field(init=False, repr=False)
+    scores: FloatArray | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         labels: Labels = as_column(self.labels, name="labels")
@@ -117,6 +121,33 @@ class ExpertTable(Preformatted):
             coded=coded,
         )
 
+    @classmethod
+    def of_scores(cls, scores: ArrayLike, *, features: Any, expert_names: Sequence[str]) -> "ExpertTable":
+        """Return a table without labels or classes (K = 0), in which only scores (n, J) in [0, 1] are known.
+
+        An expert has answered an item where there is a score, and not where it is NaN.
+
+        >>> table = ExpertTable.of_scores([[1.0, np.nan], [0.5, 0.0]], features=None, expert_names=["ann", "bob"])
+        >>> len(table), table.n_classes, table.answer_counts.tolist(), table.take([1]).scores.tolist()
+        (2, 0, [2, 1], [[0.5, 0.0]])
+        """
+        values = np.array(scores, dtype=np.float64)
+        n_items, n_experts = values.shape
+        who = names("expert_names", expert_names, count=n_experts)
+        coded = Answers.from_cells(np.where(np.isnan(values), -1, 0), expert_names=who)
+        table = object.__new__(cls)
+        table._set(
+            labels=None,
+            answers=coded,
+            features=features,
+            classes=frozen(np.empty(0, dtype=object)),
+            expert_names=who,
+            label_idx=frozen(np.zeros(n_items, dtype=np.int64)),
+            coded=coded,
+            scores=frozen(values),
+        )
+        return table
+
     def _set(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -127,9 +158,10 @@ class ExpertTable(Preformatted):
     def __repr__(self) -> str:
         cells = len(self) * self.n_experts
         n_classes, n_experts = count_of(self.n_classes, "class", "classes"), count_of(self.n_experts, "expert")
-        counts = f"{count_of(len(self), 'case')}, {n_classes}, {n_experts}"
+        counts = f"{count_of(len(self), 'case')}, {'scores' if self.labels is None else n_classes}, {n_experts}"
         share = f"; {100 * self.n_answers / cells:.1f} % of their answers are recorded" if cells else ""
-        lines = [f"ExpertTable: {counts}{share}.", f"  classes: {_cut_short(self.classes.tolist())}"]
+        lines = [f"ExpertTable: {counts}{share}."]
+        lines += [f"  classes: {_cut_short(self.classes.tolist())}"] if self.n_classes else []
         return "\n".join([*lines, f"  experts: {_cut_short(self.expert_names)}"] if self.expert_names else lines)
 
     @property
@@ -186,7 +218,8 @@ class ExpertTable(Preformatted):
         answers = coded if self.answers is self.coded else _rows(self.answers, chosen)
         part = object.__new__(ExpertTable)
         part._set(
-            labels=frozen(self.labels[chosen]),
+            labels=None if self.labels is None else frozen(self.labels[chosen]),
+            scores=None if self.scores is None else frozen(self.scores[chosen]),
             answers=frozen(answers) if isinstance(answers, np.ndarray) else answers,
             features=None if self.features is None else _rows(self.features, chosen),
             classes=self.classes,
@@ -195,6 +228,12 @@ class ExpertTable(Preformatted):
             coded=coded,
         )
         return part
+
+    def with_features(self, features: Any) -> "ExpertTable":
+        """Return the same cases with other features, a row for each."""
+        other = copy(self)
+        other._set(features=features)
+        return other
 
     def split(
         self,
@@ -243,6 +282,9 @@ class ExpertTable(Preformatted):
 
     def row_order(self, **beside: Any) -> IntArray:
         """Return the rows in an order that does not depend on the one they are in, (n,): see `core.order.row_order`."""
+        if self.scores is not None:
+            by_name = np.argsort(self.expert_names, kind="stable")
+            return row_order(self.features, self.label_idx, scores=self.scores[:, by_name], **beside)
         return row_order(self.features, self.label_idx, self.coded, **beside)
 
 

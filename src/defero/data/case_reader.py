@@ -39,13 +39,16 @@ def cases_in(file: CaseFile) -> Cases:
 
     Cases without a label are left out, and the notes say how many.
     """
+    if file.spec.scores:
+        from defero.data.scored_cases import scored_cases
+
+        return scored_cases(file)
     export = file.check()
-    with file.spellings.in_errors():
-        if export is not None:
-            return _from_export(file, export)
-        if file.answers is not None:
-            return _from_log(file, file.answers)
-        return _from_wide(file, file.experts or ())
+    if export is not None:
+        return _from_export(file, export)
+    if file.answers is not None:
+        return _from_log(file, file.answers)
+    return _from_wide(file, file.experts or ())
 
 
 def _from_wide(file: CaseFile, experts: tuple[str, ...]) -> Cases:
@@ -134,7 +137,8 @@ def _cases(
     if file.classes is None:  # of a team at work the classes are settled
         counts.update(cell.strip() for cell in labels.tolist() if isinstance(cell, str))
         alike_labels = {name: names[0] for names in alike_classes(counts) for name in names[1:]}
-    coded = answers.take(known.known).among(classes, others=wrong, alike=alike_labels)
+    renamed = file.spellings.meant
+    coded = answers.take(known.known).among(classes, others=wrong, renamed=renamed, alike=alike_labels)
     table = ExpertTable(
         classes[label_idx], coded, features=items[chosen], classes=classes, expert_names=answers.expert_names
     )

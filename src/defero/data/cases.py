@@ -1,5 +1,6 @@
 """Past cases: the file that holds them, with how it is read, and what was read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -224,20 +225,15 @@ class Cases(Preformatted):
     def split_by(self, **cuts: str | None) -> "Cases":
         """Return the cases with more columns that are no features: those of `groups`, `time` and `split`."""
         spec = self.spec.but(**{cut: None if name is None else str(name) for cut, name in cuts.items()})
-        if not spec.apart:
-            return self
-        file = replace(self.file, spec=spec)
-        named = (*self.named, *spec.apart)
-        chosen, left_out = file.choose(self.frame, named)
-        columns = {name: self._as_written(name, role) for name, role in spec.apart}
-        return replace(
-            self,
-            file=file,
-            named=named,
-            left_out=left_out,
-            apart=self.apart.assign(**columns),
-            table=replace(self.table, features=self.frame[chosen]),
-        )
+        return replace(self, file=replace(self.file, spec=spec)).without(spec.apart) if spec.apart else self
+
+    def without(self, columns: Sequence[tuple[str, str]]) -> "Cases":
+        """Return the cases with more (column, role) pairs that are no features."""
+        named = tuple(dict.fromkeys((*self.named, *columns)))
+        chosen, left_out = self.file.choose(self.frame, named)
+        apart = self.apart.assign(**{name: self._as_written(name, role) for name, role in columns})
+        table = self.table.with_features(self.frame[chosen])
+        return replace(self, named=named, left_out=left_out, apart=apart, table=table)
 
     def _as_written(self, name: str, role: str) -> "pd.Series[Any]":
         """Return a column; ids that were read as numbers are read again as text, so that 007 stays 007."""

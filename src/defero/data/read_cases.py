@@ -29,6 +29,7 @@ def read_cases(
     *,
     label: str | None = None,
     expert_names: Sequence[str] | None = None,
+    scores: bool = False,
     answers: Table | None = None,
     item: str | None = None,
     annotator: str | None = None,
@@ -60,6 +61,10 @@ def read_cases(
     expert_names : columns, optional
         Columns of the experts' answers. A blank cell means that the expert was not asked. With `answers`, and in an
         export: the experts to use, by default all. An empty list: a model alone.
+    scores : bool
+        The cells of `expert_names` say how good each answer was, from 0 (wrong) to 1 (right), not what was answered: of
+        language models, programs or people. There are no labels then. `fees` are what a call costs, `error_cost` is
+        what a score of 0 in place of 1 costs.
     answers : path or DataFrame, optional
         File with one answer per row: columns for the item, the expert and the answer.
     item : str, optional
@@ -128,11 +133,13 @@ def read_cases(
         format=format,
         control=control,
         image_column=image_column,
+        scores=scores,
         rename=rename,
         blank=blank,
         log=answers is not None,
     )
-    blanks = BlankCells(spec.blank).without(spec.label, spec.key, *(spec.expert_names or ()))
+    answered = () if scores else spec.expert_names or ()
+    blanks = BlankCells(spec.blank).without(spec.label, spec.key, *answered)
     source = TableSource.of(table, blanks=blanks)
     cases = cases_in(
         CaseFile(

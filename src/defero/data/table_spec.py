@@ -34,6 +34,7 @@ class TableSpec:
     rename: Mapping[str, str] = field(default_factory=dict)
     blank: tuple[str, ...] = ()
     image_column: str | None = None
+    scores: bool = False
     log: bool = False
 
     def but(self, **changes: Any) -> Self:

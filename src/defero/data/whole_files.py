@@ -127,17 +127,19 @@ def _remove_stale_drafts(target: Path, deletable: Collection[str]) -> None:
     """Delete what killed processes left behind, once there is a target."""
     if target.exists():
         for draft in drafts_of(target):
-            if time.time() - _changed(draft) > STALE_SECONDS and {path.name for path in draft.iterdir()} <= {
-                *deletable
-            }:
+            if _is_stale(draft) and {path.name for path in draft.iterdir()} <= {*deletable}:
                 _remove(draft, deletable)
 
 
-def _changed(folder: Path) -> float:
+def _changed(path: Path) -> float:
     try:
-        return folder.stat().st_mtime
-    except FileNotFoundError:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # another process has removed it
         return time.time()
+
+
+def _is_stale(path: Path) -> bool:
+    return time.time() - _changed(path) > STALE_SECONDS
 
 
 def sync_folder(folder: Path) -> None:
@@ -203,11 +205,9 @@ def write_whole(target: Path, content: bytes) -> None:
 def remove_stale_parts(target: Path) -> None:
     """Delete what runs that were killed left beside a target."""
     for part in target.parent.glob(f"{_part_prefix(target)}*{PART}"):
-        try:
-            if time.time() - part.stat().st_mtime > STALE_SECONDS:
+        if _is_stale(part):
+            with suppress(OSError):
                 part.unlink()
-        except OSError:  # another run has removed it
-            continue
 
 
 def _part_prefix(target: Path) -> str:

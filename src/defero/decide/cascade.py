@@ -5,13 +5,13 @@ given the marks so far. A mark moves P(right) of the marked answer by Bayes' rul
 the others by the covariance of the members' errors: where one member failed, the others are likelier to fail too.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, by_name
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.scores import columns_by_name
 from defero.core.errors import InputError
 from defero.core.results import MODEL as NOBODY
 
@@ -101,23 +101,6 @@ def check_marks(
     if (np.isfinite(marked) & ~answered.astype(np.bool_)).any():
         raise InputError("must be True wherever there is a mark: only answers are judged.", argument="asked")
     return marked, answered.astype(np.bool_)
-
-
-def columns_by_name(
-    argument: str, value: Any, expert_names: tuple[str, ...], shape: tuple[int, ...], *, default: float
-) -> Any:
-    """Return a frame, or {name: value or (n,) values}, as an array (n, J); other values as they are."""
-    if hasattr(value, "columns"):
-        value = {str(name): value[name] for name in value.columns}
-    if not isinstance(value, Mapping):
-        return value
-    columns = by_name(argument, value, expert_names, default=default)
-    try:
-        return np.column_stack([np.broadcast_to(np.asarray(one, dtype=np.float64), shape[:1]) for one in columns])
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"must have a value, or {shape[0]} values, for each member that is named.", argument=argument
-        ) from error
 
 
 def heard_marks(right: FloatArray, marks: FloatArray, marking: Marking, covariance: FloatArray) -> FloatArray:

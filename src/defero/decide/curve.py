@@ -81,7 +81,7 @@ class Curve(Tabular):
                 raise InputError(
                     f"must be at least {money(float(self.cost[0]))}, the cheapest way, got {cost:g}.", argument="cost"
                 )
-            return self._inside_of_a_point(inside[::-1])
+            return self._inside(int(inside[-1]))
         if quality is None or cost is not None:
             raise InputError("pass either ", Argument("cost"), " or ", Argument("quality"), ".")
         reached = np.flatnonzero(self.quality >= quality - 1e-12)
@@ -90,16 +90,14 @@ class Curve(Tabular):
                 f"must be at most {self.quality.max():.4f}, the best that this team reaches, got {quality:g}.",
                 argument="quality",
             )
-        return self._inside_of_a_point(reached)
+        return self._inside(int(reached[0]))
 
-    def _inside_of_a_point(self, points: IntArray) -> float:
-        """Return a cost of an error well between the ends of the first of some points whose ends are apart."""
-        low, high = self.error_cost[points], self.error_cost_end[points]
-        apart = high > low * (1 + _APART)
-        k = int(np.argmax(apart)) if apart.any() else int(np.argmax((high - low) / high))
-        if np.isinf(high[k]):
-            return 2.0 * float(low[k]) if low[k] > 0 else 1.0
-        return float(low[k] + high[k]) / 2
+    def _inside(self, point: int) -> float:
+        """Return a cost of an error well between the ends of a point."""
+        low, high = float(self.error_cost[point]), float(self.error_cost_end[point])
+        if np.isinf(high):
+            return 2.0 * low if low > 0 else 1.0
+        return (low + high) / 2
 
     def headline(self) -> str:
         """Return the ends of the curve and the area over the zero router."""
@@ -150,8 +148,8 @@ def curve_of(
     steps = frontier_steps(expected, price, can_ask)
     cost, quality = along(steps, np.nan_to_num(price)), along(steps, np.nan_to_num(real))
     error_cost = np.concatenate([[0.0], steps.error_cost])
-    # One point for each cost of an error: the one after the last of equal steps.
-    last = np.append(error_cost[1:] > error_cost[:-1], True)
+    # One point for each cost of an error: the one after the last of steps that are equal but for rounding.
+    last = np.append(error_cost[1:] > error_cost[:-1] * (1 + _APART), True)
     cost, quality, error_cost = cost[last], quality[last], error_cost[last]
     end = np.append(error_cost[1:], np.inf)
     if most_points is not None and len(cost) > most_points:

@@ -84,24 +84,6 @@ def along(steps: FrontierSteps, values: FloatArray) -> FloatArray:
     return np.concatenate([[first], first + np.cumsum(change)]) / n
 
 
-def choices_at(steps: FrontierSteps, n_steps: int) -> IntArray:
-    """Return who is asked about each item after so many steps, (n,)."""
-    expert = steps.start.copy()
-    # Steps of one item come in its own order: the last one counts.
-    expert[steps.item[:n_steps]] = steps.after[:n_steps]
-    return expert
-
-
-def steps_within(steps: FrontierSteps, price: FloatArray, budget: float) -> int:
-    """Return how many steps, the most valuable first, can be paid in total; -1 where not even the cheapest can."""
-    asked_idx = np.flatnonzero(steps.start != NOBODY)
-    spent = price[asked_idx, steps.start[asked_idx]].sum()
-    if spent > budget * (1 + 1e-12):
-        return -1
-    total = spent + np.cumsum(price[steps.item, steps.after] - price[steps.item, steps.before])
-    return int(np.searchsorted(total, budget * (1 + 1e-12), side="right"))
-
-
 def upper_hull(cost: FloatArray, quality: FloatArray) -> IntArray:
     """Return which of J points are corners of the upper hull that rises, cheapest first.
 

@@ -200,7 +200,8 @@ def compare(
     value = _values(scores, chosen_log_odds, seeks_best=seeks_best)
     value = value if fee is None else value - fee
     value = value if can is None else np.where(can, value, -np.inf)
-    by_name = np.argsort(expert_names, kind="stable")
+    # Of experts who tie the first by name wins, but where they share the work.
+    by_name = np.arange(len(expert_names)) if sharing is not None else np.argsort(expert_names, kind="stable")
     best, best_value = _best(value, log_odds=seeks_best, by_name=by_name)
     model_value = scores.model_value
     if isinstance(rule, MostLikelyRight):

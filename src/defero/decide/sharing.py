@@ -51,7 +51,7 @@ def shared(
     >>> sorted(who.tolist()), n_alike.tolist()
     ([0, 0, 1, 1], [2, 2, 2, 2])
     """
-    n_alike = alike.sum(axis=1)
+    n_alike = _counts(alike)
     rows = np.flatnonzero(n_alike > 1)
     if rows.size and sharing.fees is not None:
         fees = np.broadcast_to(np.nan_to_num(sharing.fees, nan=np.inf), alike.shape)[rows]
@@ -59,7 +59,7 @@ def shared(
         cheapest = some & (fees <= np.where(some, fees, np.inf).min(axis=1, keepdims=True))
         alike = alike.copy()
         alike[rows] = cheapest
-        n_alike = alike.sum(axis=1)
+        n_alike = _counts(alike)
         expert = np.where(n_alike == 1, alike.argmax(axis=1), expert)
         rows = np.flatnonzero(n_alike > 1)
     n_alike = np.maximum(n_alike, 1)
@@ -69,6 +69,11 @@ def shared(
         expert = expert.copy()
         expert[rows] = by_name[(alike[rows][:, by_name].cumsum(axis=1) > place[:, None]).argmax(axis=1)]
     return expert, n_alike
+
+
+def _counts(mask: BoolArray) -> IntArray:
+    """Return how many of each row are True, (n,): a product, which short rows are summed faster by."""
+    return (mask @ np.ones(mask.shape[1], dtype=np.float32)).astype(np.int64)
 
 
 def near_best(value: FloatArray, least: FloatArray) -> BoolArray:

@@ -106,7 +106,11 @@ class Terms:
         {'error_cost': 40}
         """
         said = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: one for name, one in said.items() if one is not None and one is not _DEFAULTS.get(name)}
+        return {
+            name: one
+            for name, one in said.items()
+            if one is not None and not (name in _DEFAULTS and one == _DEFAULTS[name])
+        }
 
     def known_to(self, expert_names: tuple[str, ...]) -> "Terms":
         """Return the costs for another team, without the people who are not in it, and without limits."""
@@ -273,16 +277,20 @@ class TeamTerms:
         own = {name: getattr(self, name) for name in ("fees", "prices", "available")}
         return replace(self, **{name: one[rows] for name, one in own.items() if one is not None and one.ndim == 2})
 
+    def filled(self, learned: FloatArray | None) -> FloatArray | None:
+        """Return the fees, with those that were learned, (J,) or (n, J), where none was given; NaN: not known."""
+        if self.fees is None or learned is None:
+            return learned if self.fees is None else self.fees
+        return np.where(np.isnan(self.fees), learned, self.fees)
+
     def priced(self, learned: FloatArray | None) -> "TeamTerms":
         """Return the terms with fees that were learned, (J,) or (n, J), where none was given.
 
         Whose fee is known from nowhere (NaN) cannot be asked where money counts.
         """
-        fees = learned if self.fees is None else self.fees
+        fees = self.filled(learned)
         if fees is None or self.columns:
             return self
-        if learned is not None:
-            fees = np.where(np.isnan(fees), learned, fees)
         known = np.isfinite(fees)
         if (self.by_score and self.floor is None and self.budget is None) or known.all():
             return replace(self, fees=fees)

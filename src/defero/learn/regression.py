@@ -16,7 +16,7 @@ USUAL = 0.01
 """Variance of the targets that the columns of a block are expected to explain together, before any is seen."""
 BELIEF = 0.5
 """As many experts' worth does that expectation count."""
-_MOST_MASKS = 24
+_LEAST_MASKS, _MOST_MASKS, _MOST_WORK = 4, 24, 6e8
 _MAX_ROUNDS, _SMALL_CHANGE = 60, 0.01
 
 
@@ -96,8 +96,9 @@ def fit_spreads(sums: Sums, block: IntArray) -> Spreads:
     variance = np.maximum(total - (sums.gram[:, 0].sum(axis=0) / max(float(sums.gram[:, 0, 0].sum()), 1.0)) ** 2, 0.0)
     variance[0] = 1.0
     usual = USUAL / np.maximum(np.bincount(block, variance, minlength=n_blocks), 1e-12)
-    # With very many sets of items the variances are learned from some.
-    some = np.unique(np.linspace(0, len(sums.gram) - 1, min(len(sums.gram), _MOST_MASKS)).round().astype(np.int64))
+    # With very many sets of items the variances are learned from some; each costs p^3 in every round.
+    most = min(len(sums.gram), max(_LEAST_MASKS, min(_MOST_MASKS, int(_MOST_WORK / p**3))))
+    some = np.unique(np.linspace(0, len(sums.gram) - 1, most).round().astype(np.int64))
     n_targets = max(int(sums.counts[np.isin(sums.mask, some)].sum()), 1)
     common = own = usual[block]
     for _ in range(_MAX_ROUNDS):

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from defero.core.wording import money, signed_money
+from defero.judge.intervals import score_interval
 from defero.judge.record.figures import Cell, Figure, FigureTable
+from defero.judge.record.scores import ScoreRecord
 from defero.plotting.curves import PoolFrontierDisplay
-from defero.pools.copies import score_interval
-from defero.pools.record import PoolRecord
 from defero.report.page import render, typeset
 from defero.report.pictures import Picture, picture
 
@@ -17,13 +17,13 @@ MOST_KINDS = 30
 
 
 def pool_page(
-    record: PoolRecord, kinds: Mapping[str, Sequence[str]], facts: Mapping[str, str], *, notes: Sequence[str] = ()
+    record: ScoreRecord, kinds: Mapping[str, Sequence[str]], facts: Mapping[str, str], *, notes: Sequence[str] = ()
 ) -> str:
     """Return the page as text.
 
     Parameters
     ----------
-    record : PoolRecord
+    record : ScoreRecord
     kinds : {column: (n,) values}
         Categorical columns of the items: who gets which kinds.
     facts : {name: value}
@@ -45,7 +45,7 @@ def pool_page(
     )
 
 
-def sentence(record: PoolRecord) -> str:
+def sentence(record: ScoreRecord) -> str:
     """Return the main result in a sentence or two: in money where quality has a worth, and in quality."""
     if record.one_score_each:
         return " ".join(record.log_sentences())
@@ -63,7 +63,7 @@ def _signed(value: float) -> str:
     return f"{value + 0.0:+.3f}"
 
 
-def _net(record: PoolRecord) -> Callable[[float], str]:
+def _net(record: ScoreRecord) -> Callable[[float], str]:
     """Return what writes net values, with as many decimals as their gain has."""
     return partial(signed_money, like=record.net_gain[0])
 
@@ -76,7 +76,7 @@ def _price(value: float | None) -> Figure:
     return Figure(np.nan if value is None else value, write=money)
 
 
-def _ways(record: PoolRecord) -> FigureTable:
+def _ways(record: ScoreRecord) -> FigureTable:
     paid, cheapest = record.best_paid, record.cheapest
     ways = {
         "the pool": record.pool,
@@ -86,7 +86,7 @@ def _ways(record: PoolRecord) -> FigureTable:
         "" if cheapest is None else f"cheapest: {cheapest.name}": cheapest,
         "oracle, who knows all scores": record.oracle,
     }
-    worth = record.decision.trade_off
+    worth = record.error_cost
     rows: list[list[Cell]] = [
         [name, _score(way.quality), _price(way.cost), _price(way.net_value(worth))]
         for name, way in ways.items()
@@ -99,7 +99,7 @@ def _ways(record: PoolRecord) -> FigureTable:
     return table if record.has_net_value else table.only(range(3))
 
 
-def _frontier(record: PoolRecord) -> Picture | None:
+def _frontier(record: ScoreRecord) -> Picture | None:
     curve = record.curve
     if curve is None:
         return None
@@ -114,7 +114,7 @@ def _frontier(record: PoolRecord) -> Picture | None:
     )
 
 
-def _members(record: PoolRecord) -> FigureTable:
+def _members(record: ScoreRecord) -> FigureTable:
     rows: list[list[Cell]] = [
         [
             row["name"],
@@ -128,7 +128,7 @@ def _members(record: PoolRecord) -> FigureTable:
     return FigureTable(head, rows, "Items that each member gets.")
 
 
-def _kind(record: PoolRecord, column: str, values: Sequence[str]) -> FigureTable:
+def _kind(record: ScoreRecord, column: str, values: Sequence[str]) -> FigureTable:
     """Return who gets the items with each value of a column, the most frequent values first."""
     cells = np.asarray(values, dtype=object).astype(str)
     names, counts = np.unique(cells, return_counts=True)
@@ -139,7 +139,7 @@ def _kind(record: PoolRecord, column: str, values: Sequence[str]) -> FigureTable
         load = np.bincount(record.decision.expert[chosen_mask], minlength=len(members))
         best = [j for j in np.argsort(-load, kind="stable")[:3] if load[j]]
         who = ", ".join(f"{members[j]} {100 * load[j] / counts[place]:.0f} %" for j in best)
-        both = record.decision.score[chosen_mask], record.kept[chosen_mask]
+        both = record.p_right[chosen_mask], record.kept[chosen_mask]
         means = [_score(float(one.mean()) if len(one) else None) for one in both]
         rows.append([str(names[place]), Figure.number(int(counts[place])), who, *means])
     more = f" The {MOST_KINDS} most frequent of {len(names)}." if len(names) > MOST_KINDS else ""
@@ -147,8 +147,8 @@ def _kind(record: PoolRecord, column: str, values: Sequence[str]) -> FigureTable
     return FigureTable([column, "items", "who", "promised", "kept"], rows, caption)
 
 
-def _promises(record: PoolRecord) -> FigureTable:
-    score, scored = record.decision.score[record.answered], record.kept[record.answered]
+def _promises(record: ScoreRecord) -> FigureTable:
+    score, scored = record.p_right[record.answered], record.kept[record.answered]
     n_parts = min(10, max(1, len(score) // 20))
     edges = np.quantile(score, np.arange(1, n_parts) / n_parts)
     place = np.searchsorted(edges, score)  # equal scores come into the same part

@@ -103,7 +103,7 @@ def _comparison(
             read,
             model=other,
             all_rows_new=all_rows_new,
-            ask=ours.trial.ask,
+            ask=ours.own_trial.ask,
             terms=terms.known_to(team.expert_names),
             random_state=ours.random_state,
         )
@@ -116,7 +116,7 @@ def _comparison(
             f"{Argument('against', other)}: no row of {ours.table} is new to both {ours.model} and {other}; pass "
             "other cases."
         )
-    return compare(ours.trial.team_correct[first], theirs.trial.team_correct[second])
+    return compare(ours.own_trial.team_correct[first], theirs.own_trial.team_correct[second])
 
 
 def load_rival(folder: str, *, beside: Team) -> Team:
@@ -185,7 +185,7 @@ class LimitedTeam:
 
 def within_limits(judged: Evaluation) -> LimitedTeam:
     """Assign the judged cases under limits, among experts who answered them."""
-    team, trial, terms = judged.team, judged.trial, judged.terms
+    team, trial, terms = judged.team, judged.own_trial, judged.terms
     features = team.features(judged.cases.features)
     there = replace(terms, available=judged.available)
     held = Held(features, trial.scores, trial.label_idx, trial.answer_idx, there)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from defero.core import Answers, ExpertTable
 from defero.core.checks.arrays import BoolArray
 from defero.core.display import plain
-from defero.core.errors import InputError, TableError
+from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.trial import Trial
 from defero.core.wording import count_of, join_names
 from defero.data.cases import Cases
+from defero.data.copies import equal_rows
 from defero.data.fingerprint import combined, row_fingerprints
 from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.cells import is_blank
@@ -20,15 +21,15 @@ from defero.data.tables.wide import plain_name
 from defero.decide.terms import TeamTerms, Terms
 from defero.judge.answering import check_answering
 from defero.judge.record import cautions as doubts
-from defero.judge.record.team import Record
+from defero.judge.record.scores import ScoreRecord
 from defero.judge.shared_errors import SharedErrors
-from defero.study.money import bad_fees, on_cases, terms_of_study
-from defero.study.page import record_text
+from defero.study.money import on_cases, terms_of_study
+from defero.study.page import record_text, score_text
 from defero.study.reading import TeamCases
 from defero.study.seen import fresh_cases, no_groups_sentence, rows_are_checked
-from defero.study.sifting import without_bad_fees
 from defero.team import Team, record_of, try_out
 from defero.team.judge import present_experts, terms_of
+from defero.team.judge_scores import judge_scores
 from defero.team.roster import STAGE
 from defero.team.rows import Fresh
 
@@ -62,8 +63,8 @@ class Evaluation:
         Of the whole table, and how many of them training had seen.
     of_seen_groups : int
         How many more were left out: new, but of a group, such as a patient, that training had seen.
-    trial : Trial
-        What the team did there.
+    trial : Trial, optional
+        What the team did there; None where experts have only scores.
     terms : TeamTerms
         What questions and errors cost, and who is there.
     columns : DataFrame
@@ -90,7 +91,7 @@ class Evaluation:
     table: str
     team: Team
     cases: ExpertTable
-    trial: Trial
+    trial: Trial | None
     terms: TeamTerms
     columns: "pd.DataFrame"
     rows: int
@@ -110,9 +111,17 @@ class Evaluation:
         """Who could be asked, (J,): neither absent in `fit` nor here; None where that is everybody."""
         return present_experts(self.team, self.terms)
 
+    @property
+    def own_trial(self) -> Trial:
+        """What a team with classes did there."""
+        assert self.trial is not None
+        return self.trial
+
     @cached_property
-    def record(self) -> Record:
+    def record(self) -> Any:
         """The figures, with everything a reader should know; made when they are asked for, as a rival's never are."""
+        if self.trial is None:
+            return self._score_record()
         record = record_of(self.team, self.trial, random_state=self.random_state)
         answering, n_items = self.team.facts.answering, count_of(record.team.total, "case")
         # What `fit` said of the labels and the answers is not said again of the cases at hand, in worse words.
@@ -129,6 +138,21 @@ class Evaluation:
         )
         return replace(record, cautions=tuple(one for one in cautions if one))
 
+    def _score_record(self) -> ScoreRecord:
+        column, terms, features = self.team.facts.spec.groups, self.terms, self.cases.features
+        assert self.cases.scores is not None
+        return judge_scores(
+            self.team,
+            features,
+            self.cases.scores,
+            terms=terms,
+            groups=(
+                self.columns[column].astype(str).to_numpy()
+                if column in self.columns
+                else equal_rows(features, text=() if self.team.recipe is None else self.team.recipe.text)
+            ),
+        )
+
     def _groups(self) -> tuple[list[str], str]:
         """Return the group of each case, (n,), and the column of `fit`; none where the table does not have it."""
         groups = self.team.facts.spec.groups
@@ -139,6 +163,8 @@ class Evaluation:
     @cached_property
     def unusual(self) -> int:
         """How many of these cases are unlike those that were learned from."""
+        if self.team.scored_only:
+            return 0
         names = self.team.unusual(self.team.features(self.cases.features))
         return 0 if names is None else int((names != "").sum())
 
@@ -162,7 +188,7 @@ class Evaluation:
 
     def figures(self) -> str:
         """Return the figures as text, with intervals and cautions."""
-        return record_text(self.record)
+        return record_text(self.record) if self.trial is not None else score_text(self.record)
 
     def summary(self) -> str:
         """Return which rows were left out, the figures, a line for each note, and the tables beside the figures."""
@@ -181,10 +207,14 @@ class Evaluation:
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
         import pandas as pd
 
-        return pd.DataFrame(self.record.rows()).set_index("name")
+        rows = self.record.members() if self.trial is None else self.record.rows()
+        return pd.DataFrame(rows).set_index("name")
 
     def record_dict(self) -> dict[str, Any]:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""
+        if self.trial is None:
+            own: dict[str, Any] = self.record.to_dict()
+            return own
         values = {**self.record.to_dict(), "unusual": self.unusual}
         values["experts"] = [
             {**expert, "probability_sd": plain(sd)}
@@ -194,11 +224,13 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero evaluate --json` prints."""
-        facts = self.team.facts
+        facts, rows = self.team.facts, {"rows": self.rows, "seen_by_fit": self.seen_by_fit}
+        if self.trial is None:
+            own = {"test": self.record_dict(), "notes": list(self.notes)}
+            return {"model": self.model, "table": self.table, **rows, **own}
         return {
             "model": self.model,
-            "rows": self.rows,
-            "seen_by_fit": self.seen_by_fit,
+            **rows,
             "of_seen_groups": self.of_seen_groups,
             "rows_checked": self.rows_checked,
             "notes": list(self.notes),
@@ -220,11 +252,12 @@ class Evaluation:
         return f"<p>{escape(repr(self))}</p>{self.to_frame().round(3).reset_index().to_html(index=False, na_rep='')}"
 
     def __repr__(self) -> str:
-        team, model = self.record.team, self.record.model
-        return (
-            f"Evaluation of {self.model} on {team.total} cases of {self.table}: team {100 * team.value:.1f} %, "
-            f"model alone {100 * model.value:.1f} % right; summary() has the figures."
-        )
+        where = f"Evaluation of {self.model} on {len(self.cases)} cases of {self.table}"
+        if self.trial is None:
+            kept = f"score {self.record.pool.quality:.4f}"
+        else:
+            kept = f"team {100 * self.record.team.value:.1f} %, model alone {100 * self.record.model.value:.1f} % right"
+        return f"{where}: {kept}; summary() has the figures."
 
 
 def chosen_cases(trial: Trial) -> str | None:
@@ -307,10 +340,7 @@ def evaluate_cases(
 ) -> Evaluation:
     """Judge a team on the cases that it has not seen; refuse a table of nothing else."""
     team, cases = read.team, read.cases
-    whole = terms_of_study(terms, team)
-    if read.bad is not None and whole.columns:
-        bad = bad_fees(whole, cases.frame, source=cases.source, first_row=cases.first_row)
-        cases = without_bad_fees(cases, read.bad, bad)
+    whole, expected = terms_of_study(terms, team, list(map(str, cases.frame.columns)))
     fresh, judged = fresh_cases(team, cases, key=read.key_column, all_rows_new=all_rows_new)
     if not judged.any():
         of_group = f", or are of a {team.facts.spec.groups} that it saw" if fresh.rows.any() else ""
@@ -323,7 +353,7 @@ def evaluate_cases(
         cases,
         judged,
         terms=whole,
-        notes=_notes_on(cases, judged, team, fresh),
+        notes=(*_notes_on(cases, judged, team, fresh), *expected),
         model=model,
         ask=ask,
         random_state=random_state,
@@ -347,18 +377,26 @@ def judge_rows(
 ) -> Evaluation:
     """Judge a team on some of the cases (n,); without `disjoint` rows that a stage has used are refused."""
     where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
-    test, own = cases.table.take(judged), on_cases(terms, cases.frame, **where).take(judged)
-    void = other_terms(team, own)
-    past = (test.features, test.labels, test.answers)
+    whole = on_cases(terms, cases.frame, **where)
+    if team.scored_only:  # somebody who can be asked has a score
+        judged = judged & ((cases.table.coded.observed()) & whole.can_ask(len(cases))).any(axis=1)
+    test, own = cases.table.take(judged), whole.take(judged)
+    void, trial = other_terms(team, own), None
+    if not team.scored_only:
+        past = (test.features, test.labels, test.answers)
+        trial = try_out(team, *past, **where, disjoint=disjoint, ask=ask, terms=own)
+    elif own.fees is not None and not own.costs_given:
+        price = Argument("error_cost")
+        notes = (*notes, Message(f"no net value: pass {price}, the money that a point of quality is worth."))
     return Evaluation(
         table=cases.source,
         team=team,
         cases=test,
-        trial=try_out(team, *past, **where, disjoint=disjoint, ask=ask, terms=own),
+        trial=trial,
         terms=own,
         columns=cases.frame.loc[judged],
         majority=cases.majority_sentence(),
-        notes=(*notes, *void, *terms.notes()),
+        notes=(*notes, *void, *([] if team.scored_only else terms.notes())),
         other_terms=void,
         **facts,
     )

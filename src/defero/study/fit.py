@@ -6,6 +6,7 @@ given at random, are looked for in every part of the table, where no model is ju
 
 import warnings
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,13 +18,15 @@ from defero.core.targets import TARGETS
 from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.decide.terms import TeamTerms
+from defero.data.scored_cases import late_note
+from defero.decide.terms import TeamTerms, Terms
 from defero.estimators.deep_nets import check_torch, has_torch
 from defero.judge import check_answering, shared_errors
 from defero.learn.classes import Classes
 from defero.learn.scorer import SkillScorer
 from defero.losses import LOSSES
 from defero.scorers.network import NetworkScorer
+from defero.study.money import fee_columns, on_cases
 from defero.study.notes import few_groups, notes_on
 from defero.study.seen import seen_groups, seen_keys
 from defero.team import Team
@@ -50,7 +53,7 @@ class FitChoices:
     loss: str = "auto"
     answer_weights: str | None = None
     recipe: "Recipe | None" = None
-    checkpoints: str | None = None
+    checkpoints: str | PathLike[str] | None = None
     alpha: float = ALPHA
     target: str = TARGET
 
@@ -201,6 +204,45 @@ def fit_team(
     return team, notes
 
 
+def fit_scored(cases: Cases, learn: ExpertTable, terms: Terms, *, random_state: int) -> tuple[Team, list[str]]:
+    """Return a team of experts who have only scores, and what looks like a mistake in its cases.
+
+    Parameters
+    ----------
+    cases : Cases
+        Without the columns of prices among their features.
+    learn : ExpertTable
+        Those to learn from.
+    terms : Terms
+        What a question costs, by name, and what an error does.
+    random_state : int
+    """
+    from defero.estimators.pool.expert_pool import ExpertPool
+
+    spec, names, rows = cases.spec, learn.expert_names, learn.features.index
+    groups = None if spec.groups is None else cases.apart.loc[rows, spec.groups].astype(str).to_numpy()
+    where: dict[str, Any] = {"source": cases.source, "first_row": cases.first_row}
+    paid = on_cases(terms.of(names, learn.classes), cases.frame, **where).take(cases.frame.index.isin(rows))
+    pool = ExpertPool(text=list(spec.text), text_encoder=cases.file.encoder, random_state=random_state)
+    pool.fit(learn.features, learn.scores, prices=paid.fees, expert_names=names, groups=groups)
+    team, own = pool.team_, {"expert_names": None, "features": None, "text": ()}  # the team itself has these
+    spec = spec.but(key=cases.key, **own)
+    facts = replace(
+        team.facts, random_state=random_state, spec=spec, fees=terms.fees or {}, error_cost=terms.error_cost
+    )
+    team = replace(team, facts=facts, seen={**team.seen, **seen_groups(cases, (learn,), groups=spec.groups)})
+    notes = [*cases.notes, *late_note(cases, fees=fee_columns(terms.fees)), *pool.notes_]
+    if terms.fees and terms.error_cost is None:
+        price = Argument("error_cost")
+        notes.append(
+            Message(
+                f"prices do not count yet: items go to the highest expected score. Pass {price}, what a point of "
+                "quality is worth, to fit or route; or a budget to route."
+            )
+        )
+    return team, notes
+
+
 def _asking_note(team: Team) -> list[str]:
     """Say that held-out cases speak against asking anybody."""
     selection = team.selection
@@ -240,7 +282,7 @@ def _train(
         text=list(cases.spec.text) or None,
         text_encoder=cases.file.encoder,
         recipe=choices.recipe,
-        checkpoints=choices.checkpoints,
+        checkpoints=None if choices.checkpoints is None else str(choices.checkpoints),
         random_state=random_state,
         progress=progress,
     )

@@ -126,7 +126,7 @@ def check_columns(by: Sequence[str], columns: Sequence[str], *, source: str) -> 
 def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable, ...]:
     """Return load, accuracy and recall by the values of each column."""
     check_columns(by, list(map(str, evaluation.columns.columns)), source=evaluation.table)
-    team, trial = evaluation.team, evaluation.trial
+    team, trial = evaluation.team, evaluation.own_trial
     features = team.features(evaluation.cases.features)
     there = replace(evaluation.terms, available=evaluation.available)
     everybody = decide_scored(team, features, trial.scores, there)
@@ -176,7 +176,7 @@ def group_values(column: "pd.Series[Any]") -> tuple[Any, list[str]]:
 
 
 def _row(evaluation: Evaluation, expert: IntArray, value: str, rows: BoolArray) -> GroupRow:
-    trial, names = evaluation.trial, evaluation.team.expert_names
+    trial, names = evaluation.own_trial, evaluation.team.expert_names
     team, observed, right = trial.team_correct, trial.observed, trial.expert_correct
     asked = expert[rows]
     members = [rows & (trial.label_idx == k) for k in range(len(trial.classes))]

@@ -1,5 +1,6 @@
 """Terms whose fees or costs of errors stand in files, or in columns of the cases."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -11,11 +12,11 @@ from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError, TableError
 from defero.core.labels import Labels
 from defero.core.wording import join_names
-from defero.data.tables.bad_rows import BadCell, bad_cell
+from defero.data.tables.bad_rows import BadCell, BadCells, bad_cell
 from defero.data.tables.cells import is_blank, no_such_column, number_of, numbers, text_of
 from defero.data.tables.read import TableSource
 from defero.decide.costs import in_class_order
-from defero.decide.terms import TeamTerms, Terms, check_terms
+from defero.decide.terms import LIMITS, TeamTerms, Terms, check_terms
 from defero.team import Team
 from defero.team.judge import terms_of
 
@@ -88,15 +89,114 @@ def _checked(cells: Any, names: list[str], named: Argument) -> FloatArray:
     return matrix
 
 
-def terms_of_study(terms: Terms | None, team: Team) -> TeamTerms:
-    """Check terms, of which some may stand in files, against a team; costs that are not given are those of `fit`."""
-    return with_files(terms, team.classes).of(team.expert_names, team.classes, before=terms_of(team))
+def member_fees(fees: Any, expert_names: tuple[str, ...]) -> dict[str, Any]:
+    """Return fees by name, of everybody for whom there is one.
+
+    >>> member_fees({"all": 0.5, "large": "@cost"}, ("small", "large"))
+    {'large': '@cost', 'small': 0.5}
+    """
+    if fees is None:
+        return {}
+    if isinstance(fees, Mapping):
+        own = dict(fees)
+    else:
+        own = {"all": fees} if np.ndim(fees) == 0 else dict(zip(expert_names, fees, strict=True))
+    if "all" in own and "all" not in expert_names:
+        everybody = own.pop("all")
+        own |= {name: everybody for name in expert_names if name not in own}
+    return own
+
+
+def fee_columns(fees: Any) -> list[str]:
+    """Return the columns of a table that fees stand in, each once."""
+    given = fees.values() if isinstance(fees, Mapping) else ()
+    return list(dict.fromkeys(fee[1:] for fee in given if isinstance(fee, str) and fee[:1] == "@"))
+
+
+def need_labels(given: Mapping[str, object]) -> None:
+    """Refuse what was given though the experts have only scores."""
+    for name, value in given.items():
+        if value:
+            raise InputError(f"{Argument(name)}: is for teams with labels, not for scores; leave it out.")
+
+
+def terms_of_fit(terms: Terms | None, expert_names: tuple[str, ...]) -> Terms:
+    """Return the terms of a team whose experts have only scores: a fee by name for everybody, or none at all."""
+    said = with_fees(check_terms(terms, unused=("absent", "available", "prices", "cost_matrix", *LIMITS)))
+    fees = member_fees(said.fees, expert_names)
+    missing = [name for name in expert_names if name not in fees]
+    if fees and missing:
+        raise InputError(
+            f": no price for {join_names(missing)}; every member needs one, such as "
+            f"{Argument('fees', {missing[0]: 0.5})} or {Argument('fees', {'all': 0.5})}.",
+            argument="fees",
+        )
+    if said.error_cost is not None and not fees:
+        raise InputError(
+            f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument="error_cost"
+        )
+    own = replace(said, fees=fees or None)
+    own.of(expert_names, np.empty(0, dtype=object))  # raises where a fee is none
+    return own
+
+
+def terms_of_study(terms: Terms | None, team: Team, columns: Sequence[str]) -> tuple[TeamTerms, list[str]]:
+    """Check terms, of which some may stand in files, against a team; costs that are not given are those of `fit`.
+
+    Parameters
+    ----------
+    terms : Terms, optional
+    team : Team
+    columns : names
+        Of the table at hand. A price that stood in a column of `fit` is the expected one where it lacks that column.
+
+    Returns
+    -------
+    terms : TeamTerms
+    notes : sentences
+        On prices that are expected ones.
+    """
+    said = with_files(terms, team.classes)
+    if not team.scored_only:
+        return said.of(team.expert_names, team.classes, before=terms_of(team)), []
+    notes: list[str] = []
+    if np.ndim(said.fees) < 2:
+        now, before = member_fees(said.fees, team.expert_names), dict(team.facts.fees)
+        missing = {name: fee for name, fee in before.items() if isinstance(fee, str) and fee[1:] not in columns}
+        absent = {name: fee[1:] for name, fee in missing.items() if name not in now}
+        if absent:
+            who = "all members" if len(absent) == len(team.expert_names) else join_names(absent)
+            notes.append(
+                f"no column {join_names(dict.fromkeys(absent.values()))} with prices: expected prices of {who}, "
+                "learned in fit, are used."
+            )
+        known = {name: fee for name, fee in before.items() if name not in missing}
+        said = replace(said, fees={**known, **now} or None)
+    rules = [name for name in ("floor", "error_cost", "budget") if getattr(said, name) is not None]
+    if len(rules) > 1:
+        raise InputError(
+            f"and {Argument(rules[1])} are two rules for the same choice; pass one of them.", argument=rules[0]
+        )
+    if not rules:
+        said = replace(said, error_cost=team.facts.error_cost)
+    elif said.fees is None and team.prices is None:
+        raise InputError(
+            f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument=rules[0]
+        )
+    if said.cost_matrix is not None:
+        raise InputError(f"{Argument('cost_matrix')}: is for teams with labels; leave it out.")
+    learned = None if team.prices is None else team.prices.known
+    own = said.of(team.expert_names, team.classes, learned=learned)
+    if own.available is not None and not own.available.any():
+        raise InputError(f"{Argument('absent', list(said.absent))}: nobody of the team is left.")
+    return own, notes
 
 
 def with_files(terms: Terms | None, classes: Labels) -> Terms:
     """Return terms whose fees and cost matrix have been read, and checked to mean what they seem to."""
     said = with_fees(terms)
-    return said if said.cost_matrix is None else replace(said, cost_matrix=matrix_of(said.cost_matrix, classes))
+    matrix = said.cost_matrix
+    return said if matrix is None or not len(classes) else replace(said, cost_matrix=matrix_of(matrix, classes))
 
 
 def with_fees(terms: Terms | None) -> Terms:
@@ -109,29 +209,32 @@ def on_cases(terms: TeamTerms, frame: pd.DataFrame, *, source: str, first_row: i
     """Return the terms of the cases of a table; its index plus `first_row` is the row in the file."""
     if not terms.columns:
         return terms
+    bad = BadCells()
+    bad.add(bad_fees(terms, frame, source=source, first_row=first_row))
+    if bad:
+        raise bad.error(source, can_skip=False)
     fees = np.tile(np.zeros(len(terms.expert_names)) if terms.fees is None else terms.fees, (len(frame), 1))
-    for bad in bad_fees(terms, frame, source=source, first_row=first_row):
-        raise TableError(f"{source}: {bad.sentence()}")
     for j, column in terms.columns.items():
-        fees[:, j] = _numbers(frame, column, source)[0]
-    return replace(terms, fees=fees)
+        fees[:, j] = _prices(terms, frame, column, source)[0]
+    return replace(terms, fees=fees, columns=terms.columns if terms.costs.matrix.size else {})
 
 
 def bad_fees(terms: TeamTerms, frame: pd.DataFrame, *, source: str, first_row: int) -> list[BadCell]:
-    """Return all cells for which `on_cases` would raise."""
+    """Return all cells of prices that are none; a blank one is a price that nobody knows, of experts with scores."""
     bad = []
     for column in dict.fromkeys(terms.columns.values()):
-        places = _numbers(frame, column, source)[1].tolist()
-        bad += [bad_cell(frame, column, place, _NO_FEE, first_row=first_row) for place in places]
+        places = _prices(terms, frame, column, source)[1].tolist()
+        bad += [bad_cell(frame, column, place, _NO_PRICE, first_row=first_row) for place in places]
     return bad
 
 
-def _numbers(frame: pd.DataFrame, column: str, source: str) -> tuple[FloatArray, IntArray]:
+def _prices(terms: TeamTerms, frame: pd.DataFrame, column: str, source: str) -> tuple[FloatArray, IntArray]:
     """Return a column of prices (n,), and the places of cells that are none."""
     if column not in frame.columns:
         raise no_such_column(column, list(map(str, frame.columns)), source=source, role="the fees")
     prices, wrong = numbers(frame[column])
-    return prices, np.flatnonzero(wrong | ~((prices >= 0) & (prices < np.inf)))
+    unknown = np.isnan(prices) & ~wrong if not terms.costs.matrix.size else np.zeros(len(prices), dtype=np.bool_)
+    return prices, np.flatnonzero(wrong | ~(unknown | ((prices >= 0) & (prices < np.inf))))
 
 
-_NO_FEE = "is not a fee; a fee must be a number that is not negative"
+_NO_PRICE = "is not a price; a price must be a number that is not negative"

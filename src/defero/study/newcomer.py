@@ -4,7 +4,10 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from defero.core import ExpertTable
+from defero.core.display import plain
 from defero.core.errors import Argument, Message, TableError
 from defero.core.wording import count_of, join_names, percent
 from defero.data.answers.spellings import alike_expert_notes, alike_experts
@@ -60,8 +63,8 @@ class Newcomer:
             "rows": self.rows,
             "answers": self.answers,
             "right": self.right,
-            "believed": dict(zip(("mean", "sd"), self.believed, strict=True)),
-            "population": dict(zip(("mean", "sd"), self.population, strict=True)),
+            "believed": plain(dict(zip(("mean", "sd"), self.believed, strict=True))),
+            "population": plain(dict(zip(("mean", "sd"), self.population, strict=True))),
             "panel_dropped": self.panels == "dropped",
             "new_panels": self.panels == "new",
             "used": self.answers,
@@ -73,7 +76,10 @@ class Newcomer:
         """Return the same for a person."""
         others = join_names(self.others, most=6) or "the model"
         share = f", {self.right} of them right ({percent(self.right / self.answers)})" if self.answers else ""
-        here, anybody = (f"{mean:.2f} (standard deviation {sd:.2f})" for mean, sd in (self.believed, self.population))
+        sds = (
+            f" (standard deviation {sd:.2f})" if np.isfinite(sd) else "" for _, sd in (self.believed, self.population)
+        )
+        here, anybody = (f"{one[0]:.2f}{sd}" for one, sd in zip((self.believed, self.population), sds, strict=True))
         lines = [
             f"{self.name} joins {others}: {count_of(self.answers, 'answer')} to the {self.rows} cases of {self.table}"
             f"{share}.",
@@ -132,8 +138,10 @@ def join_team(team: Team, name: str, cases: Cases) -> tuple[Team, list[str]]:
         features.check()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        answers = answered_rows.classes[answered_rows.answer_idx[:, 0]] if len(answered_rows) else None
-        joined = team.copy().add_expert(name, answered_rows.features, answered_rows.labels, answers)
+        y = answered_rows.labels if table.scores is None else answered_rows.scores
+        codes = None if table.scores is not None or not len(answered_rows) else answered_rows.answer_idx[:, 0]
+        answers = None if codes is None else answered_rows.classes[codes]
+        joined = team.copy().add_expert(name, answered_rows.features, y, answers)
     notes = [str(one.message) for one in caught if "drops the panel" not in str(one.message)]
     return replace(joined, seen=with_groups_of(joined, cases)), notes
 
@@ -164,7 +172,8 @@ def with_new_panels(
             f"{read.cases.source}: the team has seen all {len(read.cases)} rows, and nothing can be promised on those; "
             "pass other cases."
         )
-    rows, panel, words = read.cases.table.take(unseen), before.panel, dict[str, Any]()
+    rows, panel = read.cases.table.take(unseen), before.panel
+    words: dict[str, Any] = {"alpha": ALPHA, "target": TARGET}
     if panel is not None:
         words = {"alpha": panel.predictor.alpha, "target": panel.predictor.target}
         words["terms"] = Terms(
@@ -172,7 +181,6 @@ def with_new_panels(
             cost_matrix=panel.cost_matrix,
             available=None if panel.available is None else [*panel.available, True],
         )
-    words = {"alpha": ALPHA, "target": TARGET, **words}
     team = read.team.copy().conformalize(rows.features, rows.labels, rows.answers, **words, disjoint=True)
     n_seen = int((~unseen).sum())
     notes = [f"{read.cases.source}: {n_seen} rows were seen and are left out of the panels."] if n_seen else []
@@ -184,6 +192,7 @@ def describe_newcomer(before: Team, after: Team, name: str, cases: Cases, *, pan
     """Return what is known of the new expert now."""
     table = cases.table
     n_answers = int(table.answer_counts[0])
+    share = float(np.nanmean(table.scores)) if table.scores is not None else float(table.expert_accuracy[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         anybody = before.copy().add_expert(name, None, None, None)
@@ -196,7 +205,7 @@ def describe_newcomer(before: Team, after: Team, name: str, cases: Cases, *, pan
         table=cases.source,
         rows=len(table),
         answers=n_answers,
-        right=round(n_answers * float(table.expert_accuracy[0])) if n_answers else 0,
+        right=round(n_answers * share) if n_answers else 0,
         believed=_last(after, table),
         population=_last(anybody, table),
         panels=panels,

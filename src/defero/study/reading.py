@@ -17,10 +17,12 @@ from defero.data.exports.export import TABLE, format_of, takes_control
 from defero.data.read_cases import checked_spec
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.table_spec import SaidAgain, TableSpec
-from defero.data.tables.bad_rows import STOP, BadRows, are_skipped
+from defero.data.tables.bad_rows import STOP, are_skipped
 from defero.data.tables.cells import BlankCells
 from defero.data.tables.read import Table, TableSource
+from defero.decide.terms import Terms
 from defero.study.engines import Engine, named_engine
+from defero.study.money import terms_of_study
 from defero.study.sifting import CaseSift
 from defero.team import Team
 from defero.team.roster import check_name
@@ -115,6 +117,7 @@ class Reading:
             label=said.label or (before.label if same else None),
             majority_label=said.majority_label or (said.label is None and before.majority_label),
             control=said.control or (None if control is None else control.from_name),
+            scores=team.scored_only,
         )
 
     def log_columns(self, team: Team) -> dict[str, str | None]:
@@ -138,14 +141,11 @@ class TeamCases:
         The team, which knows the folder of their pictures.
     reading : Reading
         What was said of the table.
-    bad : BadRows, optional
-        The rows of a table that cannot be used.
     """
 
     cases: Cases
     team: Team
     reading: Reading
-    bad: BadRows | None = None
 
     @property
     def key_column(self) -> str | None:
@@ -153,7 +153,9 @@ class TeamCases:
         return self.reading.said.key or self.team.facts.spec.key
 
 
-def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | None = None) -> TeamCases:
+def read_for_team(
+    team: Team, reading: Reading, *, model: str, newcomer: str | None = None, terms: Terms | None = None
+) -> TeamCases:
     """Read cases with the columns that a team knows.
 
     Parameters
@@ -164,6 +166,8 @@ def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | N
         What a message calls the team.
     newcomer : str, optional
         Read the answers of this person alone, who is not in the team yet.
+    terms : Terms, optional
+        Rows with a price that is none are bad rows too.
     """
     if newcomer is not None:
         check_name(team, newcomer)
@@ -182,7 +186,8 @@ def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | N
     if reading.most_cases < 1:
         raise InputError(f"must be at least 1, got {reading.most_cases}.", argument="most_cases")
     if file.format == TABLE and file.answers is None:
-        sift = CaseSift(team, file, skip, reading.most_cases, engine=reading.engine)
+        own = None if terms is None else terms_of_study(terms, team, reading.source.columns())[0]
+        sift = CaseSift(team, file, skip, reading.most_cases, terms=own, engine=reading.engine)
     elif skip:
         raise InputError(
             f"{Argument('bad_rows', 'skip')}: is for a table with a column per expert; leave it out for other files."
@@ -191,7 +196,7 @@ def read_for_team(team: Team, reading: Reading, *, model: str, newcomer: str | N
     if sift is not None:
         cases = replace(cases, remarks=(*cases.remarks, *sift.notes()))
     silent = tuple(name for name in team.expert_names if name not in (file.team or ()))
-    return TeamCases(_with_silent(cases, team, silent), team, reading, None if sift is None else sift.bad)
+    return TeamCases(_with_silent(cases, team, silent), team, reading)
 
 
 def check_shared(source: object, *, is_folder: bool) -> None:
@@ -216,7 +221,7 @@ def with_folder(team: Team, reading: Reading) -> Team:
 def _team_file(team: Team, reading: Reading, spec: TableSpec, *, model: str) -> CaseFile:
     """Describe a file with the answers of a team."""
     source, own = reading.source, team.facts.spec
-    if spec.label is None and not spec.majority_label and spec.format == TABLE:
+    if spec.label is None and not (spec.majority_label or team.scored_only) and spec.format == TABLE:
         how = "on an export" if own.format is not None else "in Python"
         raise InputError(
             f"{model}: was fitted {how} and does not know the label's column; name it with {Argument('label')}."
@@ -241,7 +246,7 @@ def _newcomer_file(team: Team, reading: Reading, spec: TableSpec, name: str) -> 
     wide = spec.format == TABLE and reading.answers is None
     # One person's own majority is always right: a wide table, which shows nobody else, must have a label.
     spec = spec.but(majority_label=spec.label is None and not wide and team.facts.spec.majority_label)
-    if spec.label is None and not spec.majority_label and spec.format == TABLE:
+    if spec.label is None and not (spec.majority_label or spec.scores) and spec.format == TABLE:
         raise InputError(
             f"{reading.source.name}: without labels nobody can say which answers are right; name the column with "
             f"the truth with {Argument('label')}."
@@ -257,8 +262,10 @@ def _known_columns(team: Team, reading: Reading, spec: TableSpec, *experts: str)
     source, own_key = reading.source, team.facts.spec.key
     if spec.key is None and reading.answers is not None and own_key in source.columns():
         spec = spec.but(key=own_key)
-    blanks = BlankCells(spec.blank).without(spec.label, spec.key, own_key, *experts)
-    return CaseFile(source=replace(source, blanks=blanks), spec=spec, answers=reading.answers, classes=team.classes)
+    answered = () if team.scored_only else experts
+    blanks = BlankCells(spec.blank).without(spec.label, spec.key, own_key, *answered)
+    classes = None if team.scored_only else team.classes
+    return CaseFile(source=replace(source, blanks=blanks), spec=spec, answers=reading.answers, classes=classes)
 
 
 def _with_silent(cases: Cases, team: Team, silent: tuple[str, ...]) -> Cases:
@@ -266,10 +273,16 @@ def _with_silent(cases: Cases, team: Team, silent: tuple[str, ...]) -> Cases:
     if not silent:
         return cases
     table, names = cases.table, team.expert_names
-    codes = np.full((len(table), len(names)), MISSING)
-    codes[:, [names.index(name) for name in table.expert_names]] = table.answer_idx
-    answers = Answers.from_cells(codes, classes=table.classes, expert_names=names)
-    whole = ExpertTable(table.labels, answers, features=table.features, classes=table.classes, expert_names=names)
+    place = [names.index(name) for name in table.expert_names]
+    if table.scores is not None:
+        scores = np.full((len(table), len(names)), np.nan)
+        scores[:, place] = table.scores
+        whole = ExpertTable.of_scores(scores, features=table.features, expert_names=names)
+    else:
+        codes = np.full((len(table), len(names)), MISSING)
+        codes[:, place] = table.answer_idx
+        answers = Answers.from_cells(codes, classes=table.classes, expert_names=names)
+        whole = replace(table, answers=answers, expert_names=names)
     who = f"column {silent[0]}" if len(silent) == 1 else f"columns {join_names(silent)}"
     remark = f"{cases.source}: no {who}; joined after fit, so read as no answers of theirs."
     return replace(cases, table=whole, remarks=(*cases.remarks, remark))

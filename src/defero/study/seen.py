@@ -8,9 +8,10 @@ import pandas as pd
 
 from defero.core import ExpertTable
 from defero.core.checks.arrays import BoolArray
-from defero.core.errors import Argument, Message
+from defero.core.errors import Argument, InputError, Message
 from defero.core.order import HashArray
 from defero.data.cases import Cases
+from defero.data.copies import mostly_equal, tells_items_apart
 from defero.data.fingerprint import row_fingerprints, text_fingerprints
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.cells import is_blank
@@ -64,10 +65,28 @@ def fresh_cases(team: Team, cases: Cases, *, key: str | None, all_rows_new: bool
     if team.rows_key is not None:
         return Fresh(everything, 0), everything
     features = _marks_of_rows(team, cases)
+    if team.scored_only:
+        new = _scored_rows(team, cases, features, all_rows_new=all_rows_new)
+        return Fresh(new, 0), new & ~_of_seen_groups(team, cases)
     keyed = _with_key(cases.apart[key], features) if key in cases.apart.columns else None
     answered = with_answers(features, table.label_idx, table.coded)
     fresh = fresh_rows(CaseMarks(features, answered, keyed), _marks_seen(team))
     return fresh, fresh.rows & ~_of_seen_groups(team, cases)
+
+
+def _scored_rows(team: Team, cases: Cases, marks: HashArray, *, all_rows_new: bool) -> BoolArray:
+    """Tell which items (n,) are new: by their features, and whatever their scores are."""
+    seen, text = team.all_seen(), () if team.recipe is None else team.recipe.text
+    new: BoolArray = ~np.isin(marks, seen)
+    if new.all() or not mostly_equal(seen) or tells_items_apart(cases.table.features, text=text):
+        return new
+    if all_rows_new:
+        return np.ones(len(new), dtype=np.bool_)
+    raise InputError(
+        f"{cases.source}: most rows that this team was fitted on are equal in the columns that it reads, so that rows "
+        f"it has seen cannot be told from new ones; pass {Argument('all_rows_new', True)} where none of these rows was "
+        "used to fit it, or fit with more columns."
+    )
 
 
 def rows_are_checked(team: Team, *, all_rows_new: bool) -> tuple[Message, ...]:

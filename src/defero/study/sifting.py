@@ -11,15 +11,18 @@ import pandas as pd
 from defero.core.checks.arrays import FloatArray
 from defero.core.wording import count_of
 from defero.data.answers.class_codes import NO_CLASS, BadAnswer, BadAnswersError, What, bad_answers, matching_codes
-from defero.data.cases import CaseFile, Cases
+from defero.data.cases import CaseFile
 from defero.data.recipes.columns import NumericColumn
 from defero.data.recipes.pictures import PictureRecipe
+from defero.data.scored_cases import bad_scores
 from defero.data.tables.bad_rows import BadCell, BadRows, BadRowsError, bad_cell, list_of_bad_rows, listed
 from defero.data.tables.cells import is_missing_spelling, numbers
 from defero.data.tables.formats import write_decisions
 from defero.data.tables.parquet import FolderPart, folder_parts
 from defero.data.tables.read import ROWS_AT_ONCE
+from defero.decide.terms import TeamTerms
 from defero.study.engines import Engine
+from defero.study.money import bad_fees
 from defero.team import Team
 
 NO_ANSWER = "is not one of the classes"
@@ -89,6 +92,8 @@ class CaseSift:
     most : int
         The most rows that are kept, drawn at random whatever the size of the pieces.
     random_state : int
+    terms : TeamTerms, optional
+        Prices that are none make a row bad.
     engine : Engine, optional
         What reads the files of a folder; None: this process, piece by piece.
     bad : BadRows
@@ -103,6 +108,7 @@ class CaseSift:
     skip: bool
     most: int
     random_state: int = 0
+    terms: TeamTerms | None = None
     engine: Engine | None = None
     n_rows: int = field(default=0, init=False)
     bad: BadRows = field(init=False)
@@ -119,7 +125,7 @@ class CaseSift:
         except ValueError:
             if self.answers and not self.other and not self.skip:
                 assert self.file.classes is not None
-                raise BadAnswersError.of(self.answers, self.file.classes) from None
+                raise BadAnswersError.of(self.answers, self.file.classes, renamed=self.file.spec.meant) from None
             raise
 
     def notes(self) -> tuple[str, ...]:
@@ -173,12 +179,13 @@ class CaseSift:
         recipe = self.team.recipe
         assert recipe is not None
         present = [name for name in recipe.inputs if name in piece.columns]
-        bad = (
-            []
-            if isinstance(recipe, PictureRecipe) or len(present) < len(recipe.inputs)
-            else (recipe.bad_cells(piece, **where))
-        )
+        readable = len(present) == len(recipe.inputs) and not isinstance(recipe, PictureRecipe)
+        bad = recipe.bad_cells(piece, **where) if readable else []
+        bad += [] if self.terms is None else bad_fees(self.terms, piece, **where)
         self.other |= bool(bad)
+        if self.file.spec.scores:
+            named = [name for name in self.file.team or () if name in piece.columns]
+            return [*bad, *bad_scores(piece, named, first_row=self.bad.first_row)]
         return [*bad, *self._bad_answers(piece)]
 
     def _bad_answers(self, piece: pd.DataFrame) -> list[BadCell]:
@@ -212,23 +219,6 @@ def list_bad_rows(bad: BadRows, path: Path | None) -> list[str]:
         with write_decisions(list_file) as rows:
             rows.write(listed(bad.all_cells()))
     return [bad.cells.note(list_file)] if bad.cells else []
-
-
-def without_bad_fees(cases: Cases, bad: BadRows, fees: list[BadCell]) -> Cases:
-    """Return the cases with a fee that can be used; others are an error, or are listed with the other bad rows."""
-    if not fees:
-        return cases
-    bad.add(fees)
-    if not bad.skip:
-        raise bad.cells.error(cases.source)
-    rows = {one.row - cases.first_row for one in fees}
-    keep = np.array([place not in rows for place in cases.frame.index.tolist()], dtype=np.bool_)
-    if not keep.any():
-        raise bad.cells.error(cases.source)
-    earlier = [one for one in cases.remarks if "bad cell" not in one]
-    table = cases.table.take(keep)
-    remarks = (*earlier, *list_bad_rows(bad, cases.file.source.path))
-    return replace(cases, table=table, apart=cases.apart[keep], frame=cases.frame[keep], remarks=remarks)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,15 +17,15 @@ from defero.data.tables.read import Table
 from defero.decide.terms import LIMITS, Terms, check_terms
 from defero.study.engines import engine_by_name
 from defero.study.evaluate import Evaluation, evaluate_table, evaluate_test
-from defero.study.fit import FitChoices, fit_team
-from defero.study.money import terms_of_study, with_files
+from defero.study.fit import FitChoices, fit_scored, fit_team
+from defero.study.money import fee_columns, need_labels, terms_of_fit, terms_of_study, with_files
 from defero.study.newcomer import Newcomer, add_newcomer
 from defero.study.notes import class_counts, sizes_sentence
 from defero.study.page import check_page, report_call, write_page
 from defero.study.parts import PART_NAMES, cut_cases
 from defero.study.reading import ReadAgain, Reading, TeamCases, read_for_team
 from defero.study.routing.decisions import Routing
-from defero.study.routing.folder import FolderRouting, route_folder
+from defero.study.routing.folder import route_folder
 from defero.study.routing.route import route_cases
 from defero.team import Team
 from defero.team.rows import Fingerprints
@@ -97,9 +97,9 @@ class Study(Preformatted):
         self.parts: tuple[ExpertTable, ...] = ()
         self._choices: FitChoices | None = None
         self._seen: Mapping[str, Fingerprints] | None = None
+        self._cut: dict[str, Any] = {"test_share": test_share, "random_state": random_state}
         if cases is not None:
-            cuts = {"groups": groups, "time": time, "split": split}
-            self.cases, self.parts = cut_cases(cases, cuts, test_share=test_share, random_state=random_state)
+            self.cases, self.parts = cut_cases(cases, {"groups": groups, "time": time, "split": split}, **self._cut)
 
     def __repr__(self) -> str:
         cases = "no cases"
@@ -156,21 +156,24 @@ class Study(Preformatted):
         Team
             The team, fitted, calibrated and with panels.
         """
-        choices = FitChoices(
-            net=net,
-            loss=loss,
-            answer_weights=answer_weights,
-            alpha=alpha,
-            target=target,
-            recipe=recipe,
-            checkpoints=None if checkpoints is None else str(checkpoints),
-        )
-        cases = self._own_cases("fit")
+        words: dict[str, Any] = {"net": net, "loss": loss, "answer_weights": answer_weights, "alpha": alpha}
+        words |= {"target": target, "recipe": recipe, "checkpoints": checkpoints}
+        cases, choices = self._own_cases("fit"), FitChoices(**words)
         expert_names, classes = cases.table.expert_names, cases.table.classes
-        said = with_files(check_terms(terms, unused=("absent", "available", "prices", *LIMITS)), classes)
-        own = said.of(expert_names, classes)
-        how: dict[str, Any] = {"random_state": self.random_state, "progress": progress}
-        self.team, self.notes = fit_team(cases, self.parts, choices, terms=own, **how)
+        if cases.table.scores is not None:
+            default = vars(FitChoices())
+            need_labels({name: value for name, value in words.items() if value != default[name]})
+            paid = terms_of_fit(terms, expert_names)
+            if columns := fee_columns(paid.fees):
+                apart = cases.without([(name, "the price") for name in columns])
+                self.cases, self.parts = cut_cases(apart, apart.spec.cuts, **self._cut)
+            self.team, self.notes = fit_scored(
+                self._own_cases("fit"), self.parts[0], paid, random_state=self.random_state
+            )
+        else:
+            said = with_files(check_terms(terms, unused=("absent", "available", "prices", *LIMITS)), classes)
+            how: dict[str, Any] = {"random_state": self.random_state, "progress": progress}
+            self.team, self.notes = fit_team(cases, self.parts, choices, terms=said.of(expert_names, classes), **how)
         self._choices, self._seen = choices, self.team.seen
         return self.team
 
@@ -186,7 +189,7 @@ class Study(Preformatted):
             label, answers, item, annotator, answer, key, majority_label, format, control, images, rename, blank : as in
             `read_cases`. bad_rows, most_cases, engine, workers, address : as in `Reading`.
         """
-        return read_for_team(self._ready(), Reading.of(table, **said), model=self.name, newcomer=newcomer)
+        return read_for_team(self.ready(), Reading.of(table, **said), model=self.name, newcomer=newcomer)
 
     def evaluate(
         self,
@@ -225,11 +228,15 @@ class Study(Preformatted):
         **said
             How the table is read, as in `read`.
         """
-        self._ready()
-        check_terms(terms, unused=("available", "prices"))
+        team = self.ready()
+        check_terms(terms, unused=("available", "prices", *(LIMITS if team.scored_only else ())))
+        if team.scored_only:
+            need_labels({"against": against, "ask": "" if ask == "one" else ask, "by": by})
         how: dict[str, Any] = {"ask": ask, "by": by, "random_state": random_state}
         if table is not None:
-            read = table if isinstance(table, TeamCases) else self.read(table, **said)
+            read = table
+            if not isinstance(read, TeamCases):
+                read = read_for_team(team, Reading.of(read, **said), model=self.name, terms=terms)
             folders = [str(other) for other in against]
             how |= {"model": self.name, "against": folders, "all_rows_new": all_rows_new}
             return evaluate_table(read, terms, **how)
@@ -237,10 +244,11 @@ class Study(Preformatted):
             raise InputError(": other teams may have seen the test part; pass a table.", argument="against")
         if self.cases is None:
             raise InputError(": this team has no cases kept for the test; pass a table.", argument="table")
-        own, team = terms_of_study(terms, self._ready()), self._ready()
+        own, notes = terms_of_study(terms, team, list(map(str, self.cases.frame.columns)))
         # Every stage replaces `seen`: a team that fit did not leave so may have used rows of the test part.
         disjoint = team.seen is self._seen
-        return evaluate_test(team, self.cases, self.parts[3], own, model=self.name, disjoint=disjoint, **how)
+        how |= {"model": self.name, "disjoint": disjoint, "notes": (*self.cases.notes, *notes) if notes else ()}
+        return evaluate_test(team, self.cases, self.parts[3], own, **how)
 
     def report(
         self,
@@ -327,7 +335,7 @@ class Study(Preformatted):
             Who got how many cases, with notes; `to_frame()` has the decisions.
         """
         return route_cases(
-            self._ready(),
+            self.ready(),
             Reading.of(table, answers=answers, images=images, **said),
             None if out is None else Path(out),
             model=self.name,
@@ -348,7 +356,7 @@ class Study(Preformatted):
         workers: int | None = None,
         address: str | None = None,
         **options: Any,
-    ) -> FolderRouting:
+    ) -> Routing:
         """Route each Parquet file of a folder to a file of the same name in another folder.
 
         Files that are done are not routed again, so that a call that was stopped goes on where it was. The decisions
@@ -365,7 +373,7 @@ class Study(Preformatted):
             about all cases together: call `route` with them.
         """
         where = engine_by_name(engine, workers=workers, address=address)
-        return route_folder(self._ready(), folder, out, name=self.name, engine=where, options=options)
+        return route_folder(self.ready(), folder, out, name=self.name, engine=where, options=options)
 
     def add_expert(
         self,
@@ -390,9 +398,11 @@ class Study(Preformatted):
             Confirm that no row of `panels` was used before. Needed if the model keeps no fingerprints of rows, or
             those of another key.
         """
+        if self.ready().scored_only:
+            need_labels({"panels": panels is not None})
         read = table if isinstance(table, TeamCases) else self.read(table, newcomer=name)
         how: dict[str, Any] = {"panels": panels, "model": self.name, "all_rows_new": all_rows_new}
-        self.team, newcomer = add_newcomer(self._ready(), read, name, **how)
+        self.team, newcomer = add_newcomer(self.ready(), read, name, **how)
         return newcomer
 
     def save(self, folder: str | PathLike[str], *, onnx: bool = False, forget_rows: bool = False) -> None:
@@ -407,7 +417,7 @@ class Study(Preformatted):
             Keep no fingerprints of the rows in the model folder. evaluate and report then cannot tell which rows are
             new, and need `all_rows_new`. The study keeps its own.
         """
-        team = self._ready().copy().forget_rows() if forget_rows else self._ready()
+        team = self.ready().copy().forget_rows() if forget_rows else self.ready()
         if onnx:
             from defero.estimators.deep_nets import as_onnx
 
@@ -424,28 +434,44 @@ class Study(Preformatted):
 
     def describe(self, *, most_features: int = 12) -> list[str]:
         """Return what `fit` did: the parts, the classes, the features, the network, the calibration."""
-        cases, team, choices = self._own_cases("describe"), self._ready(), self._own_choices("describe")
-        classes = join_names(f"{name} ({count})" for name, count in class_counts(cases.table).items())
+        cases, team, choices = self._own_cases("describe"), self.ready(), self._own_choices("describe")
         features = [] if team.recipe is None else team.recipe.describe()
         more = len(features) - most_features
+        shown = [f"  {sentence}" for sentence in features[:most_features]]
+        shown += [f"  ... and {more} more columns; to_dict (--json) has all."] if more > 0 else []
+        if team.scored_only:
+            sizes = f"{len(self.parts[0]):,} items to learn from, {len(self.parts[3]):,} for the test."
+            held_out = None if team.score_facts is None else team.score_facts.held_out
+            known = [] if held_out is None else [f"Mean held-out score of those chosen: {held_out:.4f}."]
+            return [sizes, *shown, *known]
+        classes = join_names(f"{name} ({count})" for name, count in class_counts(cases.table).items())
         return [
             sizes_sentence(cases, self.parts, calibrates_itself=choices.calibrates_itself),
             f"Classes: {classes}.",
             "Features:",
-            *(f"  {sentence}" for sentence in features[:most_features]),
-            *([f"  ... and {more} more columns; to_dict (--json) has all."] if more > 0 else []),
+            *shown,
             choices.sentence(team),
             *([] if team.calibrator is None else team.calibrator.describe()),
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero fit --json` prints."""
-        choices, team = self._own_choices("to_dict"), self._ready()
-        facts = team.facts
+        choices, team = self._own_choices("to_dict"), self.ready()
+        facts, rows = team.facts, dict(zip(PART_NAMES, map(len, self.parts), strict=True))
+        features = [] if team.recipe is None else team.recipe.describe()
+        if team.scored_only:
+            return {
+                "model": self.name,
+                "rows": {name: rows[name] for name in ("train", "test")},
+                "features": features,
+                "held_out": None if team.score_facts is None else team.score_facts.held_out,
+                "notes": list(self.notes),
+                "test": self.evaluate().record_dict(),
+            }
         return {
             "model": self.name,
-            "rows": dict(zip(PART_NAMES, map(len, self.parts), strict=True)),
-            "features": [] if team.recipe is None else team.recipe.describe(),
+            "rows": rows,
+            "features": features,
             "net": choices.outcome(team),
             "calibration": [] if team.calibrator is None else team.calibrator.describe(),
             "answering": None if facts.answering is None else asdict(facts.answering),
@@ -454,7 +480,8 @@ class Study(Preformatted):
             "test": self.evaluate().record_dict(),
         }
 
-    def _ready(self) -> Team:
+    def ready(self) -> Team:
+        """Return the team; raises where there is none yet."""
         if self.team is None:
             raise InputError("no team yet: call fit first, or Study.load.")
         return self.team

@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike
 
 from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
-from defero.core.checks.scores import score_matrix
+from defero.core.checks.scores import columns_by_name, score_matrix
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.order import HashArray
 from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
-from defero.decide.cascade import columns_by_name
 from defero.decide.curve import Curve, curve_of
 from defero.decide.rules import Grounds, Members, MostLikelyRight, NeverAsk, at_least, best_expert, compare
 from defero.decide.sharing import ALIKE, Sharing, near_best, shared

@@ -59,6 +59,8 @@ class FitFacts:
         Which model of the classes, or of the scores, was chosen, by how much, and what was not tried.
     judge : (sensitivity, specificity)
         Of the judge whose marks the scores are.
+    fees, error_cost : {name: number or "@column"}, float
+        Of `fit`, for a team whose experts have only scores; others keep them with their panels.
     """
 
     estimator: str | None = None
@@ -72,6 +74,8 @@ class FitFacts:
     joined: tuple[str, ...] = ()
     choice: str | None = None
     judge: tuple[Share, Share] | None = None
+    fees: Mapping[str, Any] = field(default_factory=dict)
+    error_cost: float | None = None
 
     def with_expert(self, name: str) -> Self:
         """Return the facts of a team that somebody joined."""

@@ -37,7 +37,7 @@ def features_of(team: "Team", X: Any, *, source: str, first_row: int) -> Any:
     if np.ndim(X) == 1 and team.usual is None and len(X) == team.n_features:  # one item
         X = np.asarray(X)[None]
     single = isinstance(X, np.ndarray) and X.dtype == np.float32 and X.ndim == 2 and team.usual is None
-    matrix: FloatArray = X if single and np.isfinite(X.sum()) else float_matrix(source, X)
+    matrix: FloatArray = X if single else float_matrix(source, X)  # its scorer checks that it is finite
     _check_width(matrix.shape[1], team.n_features, source=source)
     return matrix if team.usual is None else team.usual.clip(matrix)
 

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +16,7 @@ from defero.learn.scorer import SkillScorer
 from defero.learn.two_stage import TwoStageScorer
 
 if TYPE_CHECKING:
-    from defero.pools.router import PoolRouter
     from defero.team.team import Team
-
-
-Fitted = TypeVar("Fitted", bound="Team | PoolRouter")
-POOL = "pool"
-"""Kind of model.json that another room reads."""
 
 
 def write_team(team: "Team", folder: Path) -> None:
@@ -37,17 +31,13 @@ def write_team(team: "Team", folder: Path) -> None:
         )
 
 
-def read_team(folder: Path, build: "type[Team]") -> "Team | PoolRouter":
+def read_team(folder: Path, build: "type[Team]") -> "Team":
     """Read a model folder and build the team again; a damaged or older one gives a clear error."""
     model = read_folder(folder)
-    if model.manifest.get("kind") == POOL:
-        from defero.pools.router import read_pool  # most folders hold no pool: its room is not loaded for them
-
-        return read_pool(folder, model)
     return fitted_of(folder, model, build, _check_parts)
 
 
-def with_encoder(team: Fitted, text_encoder: Encoder) -> Fitted:
+def with_encoder(team: "Team", text_encoder: Encoder) -> "Team":
     """Return the team with the encoder of its texts as given, if it has one; a name in a model folder loads nothing."""
     recipe = team.recipe
     embedded = recipe.embedded if isinstance(recipe, FeatureRecipe) else ()

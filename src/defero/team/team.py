@@ -347,7 +347,7 @@ class Team(Preformatted):
         """
         features = self.features(X)
         scores = self.score_features(features)
-        own = self._known(terms, unused=(*LIMITS, "floor"))
+        own = self.known_terms(terms, unused=(*LIMITS, "floor"))
         if self.scored_only or own.marking is not None:
             return asking.cascade_of(self, features, scores, marks, asked, own)
         if marks is not None or asked is not None:
@@ -398,7 +398,7 @@ class Team(Preformatted):
         >>> batch.name.tolist(), batch.sentences()
         (['ann', 'model'], ['One more question to ann would save 12.00.'])
         """
-        own = self._known(terms, unused=("prices", "floor", "judge", "judge_price"))
+        own = self.known_terms(terms, unused=("prices", "floor", "judge", "judge_price"))
         features = self.features(X)
         own = asking.with_prices(self, features, own)
         gain = asking.gains_of(self, features, self.score_features(features), own)
@@ -467,10 +467,10 @@ class Team(Preformatted):
 
     def _checked(self, terms: Terms | TeamTerms | None) -> TeamTerms:
         """Return terms for single cases, checked."""
-        return self._known(terms, unused=(*LIMITS, "prices", "judge", "judge_price"))
+        return self.known_terms(terms, unused=(*LIMITS, "prices", "judge", "judge_price"))
 
-    def _known(self, terms: Terms | TeamTerms | None, *, unused: Sequence[str]) -> TeamTerms:
-        """Return checked terms, in which a fee may be the price that was learned."""
+    def known_terms(self, terms: Terms | TeamTerms | None, *, unused: Sequence[str] = ()) -> TeamTerms:
+        """Return checked terms, in which a fee may be the price that was learned; refuse those that are `unused`."""
         learned = None if self.prices is None else self.prices.known
         return checked(terms, self.expert_names, self.classes, unused=unused, learned=learned)
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scored import fitted
 from typer.testing import CliRunner
 
-from defero import ExpertPool, InputError, Team, Terms
+from defero import ExpertPool, InputError, Study, Team, Terms
 from defero.cli.main import app
 from defero.data.recipes import text_encoder
-from defero.study.pools.pool_study import PoolStudy
 
 SUMS, POEMS = ["add", "divide", "subtract", "multiply"], ["sonnet", "ballad", "haiku", "ode"]
 
@@ -61,8 +61,8 @@ def test_an_encoder_without_a_text_is_refused(X):
 def test_a_study_evaluates_and_routes_with_its_encoder(tmp_path):
     prompts, scores = past()
     table = pd.concat([prompts, scores], axis=1)
-    PoolStudy.fit(table, expert_names=["small", "large"], text="prompt", text_encoder=topics).save(tmp_path / "pool")
-    study = PoolStudy.load(tmp_path / "pool", text_encoder=topics)
+    fitted(table, expert_names=["small", "large"], text="prompt", text_encoder=topics).save(tmp_path / "pool")
+    study = Study.load(tmp_path / "pool", text_encoder=topics)
     new = pd.concat(past(60, seed=1), axis=1)
     assert study.evaluate(new).record.pool.quality > 0.7
     assert set(study.route(new).to_frame()["route"]) == {"small", "large"}

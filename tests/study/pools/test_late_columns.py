@@ -2,9 +2,9 @@
 
 import numpy as np
 import pandas as pd
+from scored import fitted
 
-from defero.study.pools.pool_cases import late_columns
-from defero.study.pools.pool_study import PoolStudy
+from defero.data.scored_cases import late_columns
 
 
 def table(n=200):
@@ -39,8 +39,8 @@ def test_scores_prices_and_tokens_of_others_are_told_from_features():
 
 def test_fit_names_them_unless_features_are_named():
     frame = table()
-    notes = PoolStudy.fit(frame, expert_names=["gpt", "llama"]).notes
+    notes = fitted(frame, expert_names=["gpt", "llama"]).notes
     (note,) = [one for one in notes if "qwen" in one]
     assert all(word in note for word in ("qwen", "phi", "gpt_price", "tokens_out", "features"))
-    named = PoolStudy.fit(frame, expert_names=["gpt", "llama"], features=["task", "words", "qwen"])
+    named = fitted(frame, expert_names=["gpt", "llama"], features=["task", "words", "qwen"])
     assert not named.notes

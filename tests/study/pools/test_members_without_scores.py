@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scored import fitted
 
 from defero import ExpertPool
-from defero.study.pools.pool_study import PoolStudy
 
 
 def table(n=400):
@@ -43,11 +43,11 @@ def test_fit_tells_members_without_scores_and_with_few():
     frame = table()
     frame["qwen"] = np.nan
     frame.loc[20:, "medium"] = np.nan
-    study = PoolStudy.fit(frame, expert_names=["small", "large", "medium", "qwen"])
+    study = fitted(frame, expert_names=["small", "large", "medium", "qwen"])
     none = [note for note in study.notes if "qwen" in note]
     assert len(none) == 1
     assert "no score" in none[0]
     few = [note for note in study.notes if "medium" in note]
-    count = int(study.team.n_scores[2])
+    count = int(study.team.answer_counts[2])
     assert 0 < count < 30
     assert f"medium {count}" in few[0]

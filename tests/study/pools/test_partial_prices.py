@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scored import fitted
 
 from defero import ExpertPool, InputError, Terms
-from defero.study.pools.pool_study import PoolStudy
 
 NAMES = ["small", "medium", "large"]
 
@@ -39,22 +39,22 @@ def test_a_typo_in_a_price_names_the_member_that_was_meant(pool):
     with pytest.raises(InputError, match="no expert smal; did you mean 'small'"):
         pool.decide({"task": "law", "words": 9.0}, terms=Terms(fees={"smal": 1.0}, error_cost=1.0))
     frame = table()
-    with pytest.raises(InputError, match="no member smal; did you mean 'small'"):
+    with pytest.raises(InputError, match="no expert smal; did you mean 'small'"):
         ExpertPool().fit(frame[["words"]], frame[NAMES], prices={"smal": 1, "medium": 1, "large": 1})
 
 
 @pytest.fixture(scope="module")
 def study():
     fees = {name: f"@{name}_price" for name in NAMES}
-    return PoolStudy.fit(table(), expert_names=NAMES, fees=fees, error_cost=1.0)
+    return fitted(table(), expert_names=NAMES, fees=fees, error_cost=1.0)
 
 
 def test_a_fee_of_one_member_keeps_the_fees_of_the_others(study):
     new = table(n=50, seed=1)
-    routed = study.route(new, fees={"large": 0.001}).to_frame()
+    routed = study.route(new, terms=Terms(fees={"large": 0.001})).to_frame()
     assert set(routed["route"]) == {"large"}
-    assert routed["price"].tolist() == [0.001] * 50
-    judged = study.evaluate(new, fees={"large": 0.001})
+    assert routed["fee"].tolist() == [0.001] * 50
+    judged = study.evaluate(new, terms=Terms(fees={"large": 0.001}))
     assert judged.record.price[0].tolist() == [0.1, 0.4, 0.001]
 
 
@@ -67,17 +67,26 @@ def test_a_missing_column_of_prices_leaves_the_other_columns_as_they_are(study):
     assert "small" not in note
     routing = study.route(new)
     assert any("medium_price" in note for note in routing.notes)
-    assert set(routing.to_frame()["price"]) <= {7.0, 0.4, 5.0}
+    assert set(routing.to_frame()["fee"].round(9)) <= {7.0, 0.4, 5.0}
 
 
 def test_a_column_that_somebody_names_must_be_there(study):
     with pytest.raises(InputError, match="nowhere"):
-        study.route(table(n=5, seed=1), fees={"large": "@nowhere"})
+        study.route(table(n=5, seed=1), terms=Terms(fees={"large": "@nowhere"}))
 
 
 def test_one_note_counts_the_items_that_miss_the_floor(study):
     new = table(n=50, seed=1)
-    routing = study.route(new, floor=0.999)
+    routing = study.route(new, terms=Terms(floor=0.999))
     (note,) = [note for note in routing.notes if "0.999" in note]
     assert "50 of 50 items" in note
-    assert not [note for note in study.route(new, floor=0.1).notes if "0.1" in note]
+    assert not [note for note in study.route(new, terms=Terms(floor=0.1)).notes if "0.1" in note]
+
+
+def test_somebody_must_be_left_to_be_asked(study):
+    new = table(n=5, seed=1)
+    assert "large" not in set(study.route(new, terms=Terms(absent=["large"])).to_frame()["route"])
+    with pytest.raises(InputError, match="did you mean 'large'"):
+        study.route(new, terms=Terms(absent=["larg"]))
+    with pytest.raises(InputError, match="nobody of the team is left"):
+        study.evaluate(new, terms=Terms(absent=NAMES))

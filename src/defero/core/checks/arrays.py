@@ -93,7 +93,8 @@ def float_matrix(name: str, value: ArrayLike, *, gaps: bool = False) -> FloatArr
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument=name) from error
     check_shape(name, matrix, ("n", "columns"))
     wrong = np.isinf(matrix) if gaps else ~np.isfinite(matrix)
-    refuse(name, matrix, wrong, "must be finite", "fill or drop such cells first")
+    remedy = ", or pass a DataFrame, whose missing cells are filled" if name == "X" else " first"
+    refuse(name, matrix, wrong, "must be finite", f"fill or drop such cells{remedy}")
     return matrix
 
 

@@ -1,11 +1,12 @@
 """Checks of scores: a clean (n, J) array, NaN where nothing is known."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, names
-from defero.core.errors import InputError
+from defero.core.checks.arrays import FloatArray, by_name, names
+from defero.core.errors import Argument, InputError
 
 _ANOTHER_SCALE = 2.0
 """Scores that reach this are taken for those of another scale, such as 0 to 10."""
@@ -85,3 +86,55 @@ def _first_odd(values: Any) -> str:
             where = ", ".join(f"{axis} {at}" for axis, at in zip(("row", "column"), place, strict=False))
             return f", got {str(cell)!r:.40} in {where}" if where else f", got {str(cell)!r:.40}"
     return ""
+
+
+def columns_by_name(
+    argument: str, value: Any, expert_names: tuple[str, ...], shape: tuple[int, ...], *, default: float
+) -> Any:
+    """Return a frame, or {name: value or (n,) values}, as an array (n, J); other values as they are."""
+    if hasattr(value, "columns"):
+        value = {str(name): value[name] for name in value.columns}
+    if not isinstance(value, Mapping):
+        return value
+    columns = by_name(argument, value, expert_names, default=default)
+    try:
+        return np.column_stack([np.broadcast_to(np.asarray(one, dtype=np.float64), shape[:1]) for one in columns])
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"must have a value, or {shape[0]} values, for each member that is named.", argument=argument
+        ) from error
+
+
+def price_matrix(prices: Any, expert_names: tuple[str, ...], *, n_items: int) -> FloatArray:
+    """Return prices (n, J), NaN where a price is not known.
+
+    Parameters
+    ----------
+    prices : {name: price or (n,) prices}, DataFrame, (J,) or (n, J)
+        None, NaN, or not named: a price that is not known.
+    expert_names : J names
+    n_items : int
+
+    Examples
+    --------
+    >>> price_matrix({"small": 0.5, "large": [2.0, None]}, ("small", "large"), n_items=2).tolist()
+    [[0.5, 2.0], [0.5, nan]]
+    """
+    shape = n_items, len(expert_names)
+    matrix = numbers_of(columns_by_name("prices", prices, expert_names, shape, default=np.nan), "prices")
+    if matrix.shape not in {shape, shape[1:]}:
+        raise InputError(
+            f"must have shape {shape[1:]} or {shape}, one column per expert, got {matrix.shape}.", argument="prices"
+        )
+    wrong = (matrix < 0) | np.isinf(matrix)
+    if wrong.any():
+        place = np.argwhere(wrong)[0].tolist()
+        where = f" in row {place[0]}" if len(place) > 1 else ""
+        raise InputError(
+            f"must be finite and not negative, got {matrix[tuple(place)]:g} for {expert_names[place[-1]]}{where}; "
+            "leave out who cannot be asked with ",
+            Argument("absent"),
+            ".",
+            argument="prices",
+        )
+    return np.broadcast_to(matrix, shape).astype(np.float64)

@@ -75,20 +75,21 @@ class BadAnswersError(TableError):
         bad: Iterable[BadAnswer],
         classes: Labels,
         *,
+        renamed: Mapping[str, str],
         alike: Mapping[str, str] | None = None,
         n_good: int | None = None,
     ) -> "BadAnswersError":
         """List all spellings of one or several columns, the same spelling once.
 
-        `alike` is None where the classes are settled; where they are the labels of this table and no answer is one of
-        them, the error asks for the right column.
+        `renamed` is what `Spellings` mean. `alike` is None where the classes are settled; where they are the labels of
+        this table and no answer is one of them, the error asks for the right column.
         """
         answers = _merged(bad)
         listing = _one(answers[0], classes) if len(answers) == 1 else _several(answers, classes)
         wrong_column = alike is not None and n_good == 0
         question = f" No answer is one of the labels; is {Argument('label')} the right column?" if wrong_column else ""
         error = cls(f"{listing}{_blank_offer(answers)}{question}")
-        error.answers, error.alike = answers, alike or {}
+        error.answers, error.renamed, error.alike = answers, renamed, alike or {}
         return error
 
     def mapping(self) -> dict[str, str]:

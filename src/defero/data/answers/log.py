@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,17 @@ class AnswerLog:
         return len(self.expert_names)
 
     def class_idx(
-        self, classes: ArrayLike, *, others: Sequence[BadAnswer] = (), alike: Mapping[str, str] | None = None
+        self,
+        classes: ArrayLike,
+        *,
+        others: Sequence[BadAnswer] = (),
+        renamed: Mapping[str, str] = MappingProxyType({}),
+        alike: Mapping[str, str] | None = None,
     ) -> IntArray:
         """Return the class number of each answer, (m,).
 
-        Answers that are no class are an error that lists them, and the `others` that are bad elsewhere; `alike` is
-        that of `BadAnswersError.of`.
+        Answers that are no class are an error that lists them, and the `others` that are bad elsewhere; `renamed`
+        and `alike` are those of `BadAnswersError.of`.
         """
         known = find_classes(classes, name="classes")
         codes = np.empty(len(self), dtype=np.int64)
@@ -96,7 +102,7 @@ class AnswerLog:
             where: dict[str, Any] = {"source": self.source, "first_row": 0, "unit": self.unit}
             bad += bad_answers(cells, wrong, known, what="answer", **where)
         if bad:
-            raise BadAnswersError.of(bad, known, alike=alike, n_good=int((codes >= 0).sum()))
+            raise BadAnswersError.of(bad, known, renamed=renamed, alike=alike, n_good=int((codes >= 0).sum()))
         return codes
 
     def _columns(self) -> Iterator[tuple[str, IntArray]]:

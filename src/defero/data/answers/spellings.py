@@ -4,8 +4,7 @@ At the end: classes and experts that are written in two ways, such as "Heart fai
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -17,7 +16,7 @@ import pandas as pd
 from defero.core.errors import Argument, InputError, Message
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names, list_in_words, share_words
-from defero.data.answers.class_codes import BadAnswersError, by_cell
+from defero.data.answers.class_codes import by_cell
 from defero.data.table_spec import Rename
 from defero.data.tables.cells import as_meant, as_written, is_blank, is_missing_spelling, text_of
 from defero.data.tables.formats import write_decisions
@@ -79,15 +78,6 @@ class Spellings:
                 result[name] = self.apply(frame[name])
         return result
 
-    @contextmanager
-    def in_errors(self) -> Iterator[None]:
-        """Let an error about bad answers remember what was renamed."""
-        try:
-            yield
-        except BadAnswersError as error:
-            error.renamed = self.meant
-            raise
-
     def _meant(self, cell: Any) -> Any:
         if is_blank(cell):
             return cell
@@ -111,17 +101,16 @@ def missing_answers_note(counts: Counter[str], *, source: str) -> tuple[str, ...
 
 def read_rename(path: str | PathLike[str]) -> dict[str, str]:
     """Read a table with the columns from and to; a blank cell in to means none."""
-    head = read_frame(path, as_text=[FROM, TO])
+    head, file = read_frame(path, as_text=[FROM, TO]), Argument("rename", str(path))
     if not {FROM, TO} <= {*head.columns}:
-        columns = join_names(head.columns, most=30)
-        raise InputError(f"{Argument('rename', str(path))}: needs the columns {FROM} and {TO}, got {columns}.")
+        raise InputError(f"{file}: needs the columns {FROM} and {TO}, got {join_names(head.columns, most=30)}.")
     mapping: dict[str, str] = {}
     for written, meant in zip(head[FROM].tolist(), head[TO].tolist(), strict=True):
         if is_blank(written):
-            raise InputError(f"{Argument('rename', str(path))}: a cell of the column {FROM} is blank; fill it in.")
+            raise InputError(f"{file}: a cell of the column {FROM} is blank; fill it in.")
         text, spelling = "" if is_blank(meant) else as_meant(as_written(meant)), as_meant(as_written(written))
         if mapping.setdefault(spelling, text) != text:
-            raise InputError(f"{Argument('rename', str(path))}: {spelling!r} is renamed in two ways; choose one.")
+            raise InputError(f"{file}: {spelling!r} is renamed in two ways; choose one.")
     return mapping
 
 

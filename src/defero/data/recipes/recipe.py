@@ -21,7 +21,7 @@ from defero.data.recipes.columns import (
     learn_categories,
     learn_numbers,
 )
-from defero.data.recipes.text_column import BLANK, TextNumbers, learn_words
+from defero.data.recipes.text_column import BLANK, TextColumn, TextNumbers, Texts, learn_words
 from defero.data.recipes.text_encoder import EmbeddedColumn, TextEncoder, learn_embedded
 from defero.data.recipes.usual import bad_numbers, checked_numbers
 from defero.data.tables.bad_rows import BadCell
@@ -66,6 +66,7 @@ class FeatureRecipe:
         *,
         text: str | Sequence[str] | None = None,
         encoder: TextEncoder | None = None,
+        reads_texts: bool = True,
         max_categories: int = 20,
         source: str = "table",
         first_row: int = 0,
@@ -80,6 +81,8 @@ class FeatureRecipe:
             Columns of free text.
         encoder : TextEncoder, optional
             Reads these columns; by default they are words weighted by TF-IDF.
+        reads_texts : bool
+            False only checks the table: the recipe then has no words, and is of no use.
         max_categories : int
             The most frequent levels of a column get a 0/1 column each, the rest share one (ties: in
             alphabetical order).
@@ -99,8 +102,8 @@ class FeatureRecipe:
             column: Column | str
             if name in as_text:
                 _check_text(name, kind, source=source)
-                cells = texts(frame[column_key])
-                column = learn_words(name, cells) if encoder is None else learn_embedded(name, cells, encoder)
+                unread = BLANK if kind == "empty" else TextColumn(name, ("",), (1.0,))
+                column = _learn_text(name, texts(frame[column_key]), encoder) if reads_texts else unread
             elif kind == "number":
                 values = checked_numbers(frame, column_key, source=source, first_row=first_row)
                 column = learn_numbers(name, values)
@@ -116,31 +119,6 @@ class FeatureRecipe:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in dropped.items()) or "it has none"
             raise TableError(f"{source}: no column can be used as a feature ({reasons}).")
         return cls(tuple(columns), dropped)
-
-    @classmethod
-    def check(
-        cls, frame: Any, *, text: str | Sequence[str] | None = None, source: str = "table", first_row: int = 0
-    ) -> None:
-        """Raise what `learn` would raise, with the file and its row, without reading the texts.
-
-        >>> import pandas as pd
-        >>> FeatureRecipe.check(pd.DataFrame({"age": [30, float("inf")]}), source="a.csv", first_row=2)
-        Traceback (most recent call last):
-            ...
-        defero.core.errors.TableError: a.csv: row 3, column age: 'inf' is not a finite number of at most ...
-        """
-        keys = column_names(frame, source=source)
-        as_text, usable = _text_columns(text, keys, source=source), False
-        for name, column_key in keys.items():
-            kind = column_kind(frame[column_key])
-            if name in as_text:
-                _check_text(name, kind, source=source)
-                usable |= kind == "text"
-            elif kind == "number":
-                values = checked_numbers(frame, column_key, source=source, first_row=first_row)
-                usable |= isinstance(learn_numbers(name, values), NumericColumn)
-        if not usable:  # there may be categories; if not, `learn` raises with the reasons
-            cls.learn(frame, text=text, source=source, first_row=first_row)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -283,7 +261,8 @@ class FeatureRecipe:
         absent = [name for name in self.inputs if name not in keys]
         if absent:
             offer = did_you_mean(absent[0], self.extra(frame))
-            raise TableError(f"{source}: no column {join_names(map(repr, absent))}, which training had{offer}")
+            which = join_names([f"{name!r:.100}" for name in absent])
+            raise TableError(f"{source}: no column {which}, which training had{offer}")
         return keys
 
 
@@ -302,6 +281,10 @@ def _text_columns(text: str | Sequence[str] | None, keys: Mapping[str, Any], *, 
     for name in sorted(named - set(keys)):
         raise no_such_column(name, list(keys), source=source, role="the text")
     return named
+
+
+def _learn_text(name: str, cells: Texts, encoder: TextEncoder | None) -> Column | str:
+    return learn_words(name, cells) if encoder is None else learn_embedded(name, cells, encoder)
 
 
 def _check_text(name: str, kind: str, *, source: str) -> None:

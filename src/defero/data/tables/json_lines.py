@@ -19,6 +19,7 @@ from defero.data.tables.bad_rows import MARKED_BYTES, MOST_VALUE, NOT_UTF8, BadC
 from defero.data.tables.formats import HALF_PAIR, Append, TableFormat, open_text, plain_values, readable, strip_cells
 
 ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+_OBJECT_WANTED = 'must be an object such as {"age": 61}'
 _MOST_DIGITS = 300  # a float ends at 1.8e308
 
 
@@ -39,8 +40,10 @@ class _JsonLines(TableFormat):
         columns = None
         if rows is not None:
             unheard = None if on_bad is None else lambda _: None
-            columns = list(dict.fromkeys(key for _, record in _objects(path, on_bad=unheard) for key in record))
-        objects = _objects(path, on_bad=on_bad)
+            columns = list(
+                dict.fromkeys(key for _, record in _lines(path, on_bad=unheard, objects=True) for key in record)
+            )
+        objects = _lines(path, on_bad=on_bad, objects=True)
         while piece := list(islice(objects, rows)):
             index = pd.Index([line - 1 for line, _ in piece])
             frame = pd.DataFrame([record for _, record in piece], index=index, columns=columns)
@@ -64,34 +67,24 @@ def _plain(cell: Any) -> Any:
     return cell.item() if isinstance(cell, np.generic) else str(cell)
 
 
-def _objects(path: Path, *, on_bad: OnBad | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, value in _lines(path, on_bad=on_bad):
-        if isinstance(value, dict):
-            yield line, value
-            continue
-        bad = BadCell(
-            line, "", json.dumps(value, ensure_ascii=False)[:MOST_VALUE], 'must be an object such as {"age": 61}'
-        )
-        if on_bad is None:
-            raise TableError(f"{path}: {bad.sentence()}")
-        on_bad(bad)
-
-
-def _lines(path: Path, *, on_bad: OnBad | None = None) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the value of each line that is not blank."""
+def _lines(path: Path, *, on_bad: OnBad | None = None, objects: bool = False) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each line that is not blank; with `objects` other values are bad lines."""
     with open_text(path, errors="strict" if on_bad is None else MARKED_BYTES) as file:
         for line, text in enumerate(file, start=1):
             if not text.strip():
                 continue
+            why = NOT_UTF8 if on_bad is not None and is_marked(text) else ""
             try:
-                if on_bad is not None and is_marked(text):
-                    raise ValueError(NOT_UTF8)
-                yield line, parse_json(text)
+                value = None if why else parse_json(text)
             except ValueError as error:
-                if on_bad is None:
-                    raise TableError(f"{path}: row {line} is not JSON: {error}.") from error
-                why = NOT_UTF8 if str(error) == NOT_UTF8 else f"is not JSON: {error}"
-                on_bad(BadCell(line, "", plain_bytes(text.strip())[:MOST_VALUE], why))
+                why = f"is not JSON: {error}"
+            if not why and (isinstance(value, dict) or not objects):
+                yield line, value
+                continue
+            bad = BadCell(line, "", plain_bytes(text.strip())[:MOST_VALUE], why or _OBJECT_WANTED)
+            if on_bad is None:
+                raise TableError(f"{path}: {bad.sentence()}")
+            on_bad(bad)
 
 
 JSON_LINES = _JsonLines()

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from defero.core.checks.arrays import FloatArray, IntArray
-from defero.core.checks.scores import score_matrix
+from defero.core.checks.scores import price_matrix, score_matrix
 from defero.core.errors import InputError
 from defero.core.order import in_order_of_appearance, row_order
 from defero.core.wording import join_names
+from defero.data.copies import equal_rows
 from defero.data.fingerprint import row_fingerprints
 from defero.data.recipes.inputs import as_matrix
 from defero.data.recipes.recipe import FeatureRecipe
@@ -26,8 +27,6 @@ from defero.estimators.pool.pool_data import pool_table
 from defero.estimators.training_data import with_sorted_columns
 from defero.judge.marks import Judge, corrected_marks
 from defero.learn.fit_scores import ScoreColumns, chosen_map, fit_prices, fit_scores, score_covariance
-from defero.pools.copies import equal_rows
-from defero.pools.inputs import price_matrix
 from defero.team import FitFacts, ScoreFacts, Team
 
 N_FOLDS = 5

@@ -145,8 +145,8 @@ class RowTable:
 def load_team(folder: Path, *, text_encoder: Encoder = None) -> WorkingTeam:
     """Read a model folder that can be served."""
     router = Team.load(folder, text_encoder=text_encoder)
-    if not isinstance(router, Team):
-        raise InputError(f"{folder}: is a pool without classes; serve takes the model of a team with classes.")
+    if router.scored_only:
+        raise InputError(f"{folder}: its experts have only scores; serve takes the model of a team with classes.")
     if isinstance(router.recipe, PictureRecipe):
         raise InputError(f"{folder}: reads pictures from files, which a service must not do for whoever asks.")
     version = hashlib.sha256((folder / "model.json").read_bytes()).hexdigest()[:12]

@@ -17,7 +17,7 @@ from defero.data.tables.cells import BlankCells, no_such_column
 from defero.data.tables.formats import table_format
 from defero.data.tables.read import TableSource
 from defero.decide.terms import TeamTerms
-from defero.study.money import bad_fees
+from defero.study.money import bad_fees, fee_columns
 from defero.study.reading import Reading
 from defero.team import Team
 
@@ -53,7 +53,13 @@ class Arrivals:
         """Return the columns of the file that the team does not know, neither as features nor in another role."""
         assert team.recipe is not None
         own, frame = team.facts.spec, piece if self.names is None else pd.DataFrame(columns=list(self.names))
-        roles = {own.label, own.key, *(name for name, _ in own.apart), *team.expert_names}
+        roles = {
+            own.label,
+            own.key,
+            *(name for name, _ in own.apart),
+            *team.expert_names,
+            *fee_columns(team.facts.fees),
+        }
         return tuple(name for name in team.recipe.extra(frame) if name not in roles)
 
     @property

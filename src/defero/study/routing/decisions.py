@@ -20,7 +20,7 @@ from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.display import HTML_ROWS, html_table
 from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names
+from defero.core.wording import count_of, join_names, money, percent
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
 from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.bad_rows import BadCells, BadRows, list_of_bad_rows
@@ -30,7 +30,9 @@ from defero.data.tables.read import read_frame
 Columns = dict[str, Any]
 SETTLED = "settled"
 """The route of a case whose label rests on experts' answers so far."""
-SHOWN = ("ask", "label", "p_right", "route", "score", "price", "model_says", "expected_cost", "reason")
+MOST_SHOWN = 20
+"""Of more experts those who get most are shown."""
+SHOWN = ("ask", "label", "p_right", "route", "fee", "model_says", "expected_cost", "reason")
 """Columns of decisions that a notebook shows beside the case; all others are in `to_frame`."""
 
 
@@ -43,8 +45,8 @@ def decisions_html(decisions: pd.DataFrame) -> str:
 
 
 @dataclass(eq=False, repr=False)
-class RoutedFile:
-    """What is known of the decisions for a file, of a team or of a pool.
+class Routing:
+    """What was decided for the cases of a file.
 
     Attributes
     ----------
@@ -52,21 +54,52 @@ class RoutedFile:
         The file of decisions.
     expert_names : J names
     load : Counter
-        How many cases each decider gets.
+        How many cases the model (or "nobody", in a team without one) and each expert get; "settled": how many are
+        settled by the answers so far.
     decisions : DataFrame, optional
         The decisions, where there is no file.
     bad_rows : BadCells or None
         The rows that were left out, counted by kind; None where bad rows are an error.
     bad_list : Path, DataFrame or None
         The list of these rows: row, column, value, why.
+    remarks : Counter
+        Clauses on blank or unknown cells, with the number of rows.
+    ignored_columns : names
+        Columns that the team does not know.
+    unusual : int
+        How many cases are unlike those that were learned from.
+    cautions : sentences
+    promise_holds : bool
+        Whether the panels keep what they promised in `fit`.
+    any_doubt : bool
+        Whether some probability has a standard deviation.
+    otherwise : str
+        "model", or "nobody".
+    right, spent : float
+        Of experts who have only scores: the sums of P(right) and of the fees of those who are asked.
+    below_floor : int
+        How many cases have nobody whose P(right) reaches the floor.
+    files : int, optional
+        How many files of a folder were routed, each to one of its own in the folder `out`.
     """
 
     out: Path | None
     expert_names: tuple[str, ...]
     load: Counter[str] = field(default_factory=Counter)
-    decisions: pd.DataFrame | None = field(default=None, kw_only=True)
-    bad_rows: BadCells | None = field(default=None, kw_only=True)
-    bad_list: Path | pd.DataFrame | None = field(default=None, kw_only=True)
+    decisions: pd.DataFrame | None = None
+    bad_rows: BadCells | None = None
+    bad_list: Path | pd.DataFrame | None = None
+    remarks: Counter[str] = field(default_factory=Counter)
+    ignored_columns: tuple[str, ...] = ()
+    unusual: int = 0
+    cautions: tuple[str, ...] = ()
+    promise_holds: bool = False
+    any_doubt: bool = False
+    otherwise: str = "model"
+    right: float = 0.0
+    spent: float = 0.0
+    below_floor: int = 0
+    files: int | None = None
 
     @property
     def rows(self) -> int:
@@ -82,45 +115,20 @@ class RoutedFile:
         shown = "" if self.decisions is None else decisions_html(self.decisions)
         return f"<p>{escape(repr(self))}</p>{shown}"
 
-
-@dataclass(eq=False, repr=False)
-class Routing(RoutedFile):
-    """What was decided for the cases of a file.
-
-    Attributes
-    ----------
-    out, expert_names, decisions, bad_rows, bad_list
-        As in `RoutedFile`.
-    load : Counter
-        How many cases the model and each expert get; "settled": how many are settled by the answers so far.
-    remarks : Counter
-        Clauses on blank or unknown cells, with the number of rows.
-    ignored_columns : names
-        Columns that the team does not know.
-    unusual : int
-        How many cases are unlike those that were learned from.
-    cautions : sentences
-    promise_holds : bool
-        Whether the panels keep what they promised in `fit`.
-    any_doubt : bool
-        Whether some probability has a standard deviation.
-    """
-
-    remarks: Counter[str] = field(default_factory=Counter)
-    ignored_columns: tuple[str, ...] = ()
-    unusual: int = 0
-    cautions: tuple[str, ...] = ()
-    promise_holds: bool = False
-    any_doubt: bool = False
-
     def count(self, columns: Columns) -> None:
         """Count the decisions of the next cases."""
         counts = pd.Series(columns["route"]).value_counts()
         self.load.update(dict(zip(map(str, counts.index), counts.tolist(), strict=True)))
-        self.unusual += int((columns["unusual"] != "").sum())
+        self.unusual += int((columns["unusual"] != "").sum()) if "unusual" in columns else 0
+        if self.otherwise != "model":
+            self.right += float(np.nansum(columns["p_right"]))
+            self.spent += float(columns["fee"].sum())
+            self.below_floor += sum(", none reaches " in reason for reason in columns["reason"])
         self.any_doubt |= any(bool((columns[name] == columns[name]).any()) for name in columns if name[:3] == "sd_")
 
     def __repr__(self) -> str:
+        if self.files is not None:
+            return self.text()
         where = "" if self.out is None else f" in {self.out}"
         shown = [f"{name} {count}" for name, count in self.load.most_common()]
         return f"Routing: {count_of(self.rows, 'decision')}{where} ({join_names(shown, most=6)}); to_frame() has them."
@@ -128,7 +136,27 @@ class Routing(RoutedFile):
     @property
     def deciders(self) -> tuple[str, ...]:
         """The model, the answers so far if there are any ("settled"), and the experts."""
-        return ("model", *([SETTLED] if SETTLED in self.load else []), *self.expert_names)
+        return (self.otherwise, *([SETTLED] if SETTLED in self.load else []), *self.expert_names)
+
+    @property
+    def expected_score(self) -> float:
+        """The mean P(right) of those who are asked, where experts have only scores."""
+        return self.right / max(self.rows - self.load[self.otherwise], 1)
+
+    def text(self) -> str:
+        """Return who gets how many cases; of a crowd only those who get something to do."""
+        in_files = "" if self.files is None else f"{count_of(self.files, 'file')} of "
+        busy = sorted((name for name in self.expert_names if self.load[name]), key=lambda name: -self.load[name])
+        experts = list(self.expert_names) if len(self.expert_names) <= MOST_SHOWN else busy
+        first = self.deciders[: len(self.deciders) - len(self.expert_names)]
+        lines = [f"  {name}: {self.load[name]} ({percent(self.load[name] / self.rows)})" for name in (*first, *experts)]
+        more, silent = len(lines) - MOST_SHOWN - 1, len(self.expert_names) - len(experts)
+        lines[MOST_SHOWN + 1 :] = [f"  ... and {more} more experts; --json tells of all."] if more > 0 else []
+        lines += [f"  {silent} experts: none"] if silent else []
+        if self.otherwise != "model":
+            price = "" if np.isnan(self.spent) or self.spent == 0 else f", price {money(self.spent)} in total"
+            lines.append(f"Expected score {self.expected_score:.4f}{price}.")
+        return "\n".join([f"{count_of(self.rows, 'decision')} in {in_files}{self.out}:", *lines])
 
     @property
     def notes(self) -> list[str]:
@@ -141,6 +169,20 @@ class Routing(RoutedFile):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what `defero route --json` prints."""
+        if self.files is not None:
+            counts = {"files": self.files, "cases": self.rows, "load": dict(self.load), "unusual": self.unusual}
+            return {"out": str(self.out), **counts, "cautions": list(self.cautions)}
+        if self.otherwise != "model":
+            return {
+                "decisions": None if self.out is None else str(self.out),
+                "rows": self.rows,
+                "load": {name: self.load[name] for name in self.expert_names},
+                "nobody": self.load[self.otherwise],
+                "expected_score": round(self.expected_score, 6),
+                "price": None if np.isnan(self.spent) else self.spent,
+                "notes": self.notes,
+                "bad_rows": None if self.bad_rows is None else self.bad_rows.to_dict(self.bad_list),
+            }
         return {
             "decisions": None if self.out is None else str(self.out),
             "promise_holds": self.promise_holds,
@@ -156,7 +198,7 @@ class Routing(RoutedFile):
 
 @contextmanager
 def decisions_to(
-    out: Path | None, routing: RoutedFile, bad: BadRows, *, file_format: str = TABLE, cases: OpenCases | None = None
+    out: Path | None, routing: Routing, bad: BadRows, *, file_format: str = TABLE, cases: OpenCases | None = None
 ) -> Iterator[Callable[[Columns], None]]:
     """Give a function that takes decisions piece by piece, which appear when the block ends without an error.
 
@@ -166,7 +208,7 @@ def decisions_to(
     ----------
     out : Path, optional
         The file; by default decisions are kept as a frame.
-    routing : Routing or PoolRouting
+    routing : Routing
     bad : BadRows
     file_format, cases
         Of an export: the tasks, which may be written; they are when all decisions have come.
@@ -275,6 +317,14 @@ def decision_columns(
         **probabilities,
         "reason": text_array(decision.phrases()),
     }
+
+
+def score_columns(
+    scores: Scores, expert_names: tuple[str, ...], *, route: Labels, p_right: FloatArray, fee: FloatArray, **more: Any
+) -> Columns:
+    """Lay out the decisions of a team whose experts have only scores: whom to ask, P(right), the fee, and `more`."""
+    proba = {f"p_{name}": scores.expert_proba[:, j].round(6) for j, name in enumerate(expert_names)}
+    return {"route": route, "p_right": p_right.round(6), "fee": fee, **more, **proba}
 
 
 def blank_where(asked: BoolArray, labels: Any) -> Any:

@@ -6,9 +6,8 @@ the files that are not there yet.
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,7 @@ import pandas as pd
 from safetensors.numpy import save
 
 import defero
-from defero.core.display import Preformatted
 from defero.core.errors import InputError
-from defero.core.wording import count_of, percent
 from defero.data.model_folder import files_of, library_versions
 from defero.data.tables.parquet import parquet_files
 from defero.data.tables.read import ROWS_AT_ONCE
@@ -28,6 +25,7 @@ from defero.data.whole_files import write_whole
 from defero.decide.terms import LIMITS, Terms, check_terms
 from defero.study.engines import Engine
 from defero.study.reading import Reading, check_shared
+from defero.study.routing.decisions import Routing
 from defero.study.routing.route import route_cases
 from defero.team import Team
 
@@ -71,55 +69,6 @@ class FolderTask:
         return [self.of, facts.st_size, facts.st_mtime_ns]
 
 
-@dataclass(frozen=True, eq=False)
-class FolderRouting(Preformatted):
-    """What was decided for the files of a folder.
-
-    Attributes
-    ----------
-    out : Path
-        Folder of the decisions, with a file for each file of cases.
-    files : int
-        How many files there are.
-    load : Counter
-        How many cases the model and each expert get.
-    unusual : int
-        How many cases are unlike those that were learned from.
-    cautions : sentences
-    """
-
-    out: Path
-    files: int
-    load: Counter[str] = field(default_factory=Counter)
-    unusual: int = 0
-    cautions: tuple[str, ...] = ()
-
-    @property
-    def cases(self) -> int:
-        """How many cases were decided."""
-        return self.load.total()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "out": str(self.out),
-            "files": self.files,
-            "cases": self.cases,
-            "load": dict(self.load),
-            "unusual": self.unusual,
-            "cautions": list(self.cautions),
-        }
-
-    def text(self) -> str:
-        """Return how many cases were decided and who gets them."""
-        head = f"{count_of(self.cases, 'decision')} in {count_of(self.files, 'file')} of {self.out}:"
-        lines = [f"  {name}: {count} ({percent(count / self.cases)})" for name, count in self.load.most_common()]
-        return "\n".join([head, *lines])
-
-    def __repr__(self) -> str:
-        return self.text()
-
-
 def route_folder(
     team: Team,
     folder: str | PathLike[str],
@@ -128,7 +77,7 @@ def route_folder(
     name: str,
     engine: Engine,
     options: Mapping[str, Any],
-) -> FolderRouting:
+) -> Routing:
     """Route each Parquet file of a folder; files that are done already are not routed again."""
     limits = [name for name in check_terms(options.get("terms")).given() if name in LIMITS]
     for option in (*options, *limits):
@@ -145,15 +94,14 @@ def route_folder(
     for place, result in engine.run(route_file, missing, shared=task):
         results[missing[place]] = result
         task.keep(missing[place], result)
-    in_order = [results[part] for part in parts]
-    load = sum((Counter(result["load"]) for result in in_order), Counter())
-    return FolderRouting(
-        out=task.out,
-        files=len(parts),
-        load=load,
-        unusual=sum(result["unusual"] for result in in_order),
-        cautions=tuple(dict.fromkeys(sentence for result in in_order for sentence in result["cautions"])),
-    )
+    whole = Routing(task.out, team.expert_names, otherwise=team.otherwise, files=len(parts))
+    for result in (results[part] for part in parts):
+        whole.load.update(result["load"])
+        whole.unusual, whole.right, whole.spent = (
+            getattr(whole, name) + result[name] for name in ("unusual", "right", "spent")
+        )
+        whole.cautions = tuple(dict.fromkeys((*whole.cautions, *result["cautions"])))
+    return whole
 
 
 def route_file(task: FolderTask, part: str) -> dict[str, Any]:
@@ -165,7 +113,8 @@ def route_file(task: FolderTask, part: str) -> dict[str, Any]:
     reading = Reading.of(task.folder / part, **said, inside=task.folder)
     routing = route_cases(task.team, reading, target, model=task.name, **options)
     load = {name: int(count) for name, count in sorted(routing.load.items())}
-    return {"load": load, "unusual": int(routing.unusual), "cautions": list(map(str, routing.cautions))}
+    sums = {"unusual": int(routing.unusual), "right": routing.right, "spent": routing.spent}
+    return {"load": load, **sums, "cautions": list(map(str, routing.cautions))}
 
 
 def _digest(team: Team, options: Mapping[str, Any]) -> str:

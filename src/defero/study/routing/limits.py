@@ -1,6 +1,6 @@
 """How the cases of a file are settled that do not stand for themselves: limits, answers so far, asking in turn."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,39 +20,32 @@ from defero.decide.assigning.limits import capacity_of
 from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
 from defero.study.reading import Reading
-from defero.study.routing.decisions import SETTLED, blank_where
+from defero.study.routing.arrivals import Arrivals
+from defero.study.routing.decisions import SETTLED, blank_where, score_columns
 from defero.team import Team
-from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of
+from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of, with_prices
+from defero.team.score_facts import facts_of
 
 
-def answers_so_far(
-    team: Team, pieces: Iterable[pd.DataFrame], reading: Reading, *, key: str | None, source: str, first_row: int
-) -> tuple[IntArray, list[str]]:
-    """Return the answers of a log to the cases of a file as class numbers (n, J), and notes on the log.
+def answers_so_far(team: Team, arrivals: Arrivals, reading: Reading) -> tuple[IntArray, list[str]]:
+    """Return the answers of a log to the good rows of a file as class numbers (n, J), and notes on the log.
 
-    Of several answers of one person to one case the last counts. Unknown names and cases are errors. A log without
-    rows is the first round.
-
-    Parameters
-    ----------
-    team : Team
-    pieces : tables
-        The cases, piece by piece; only their key is kept.
-    reading : Reading
-        With the log, one answer per row, and the names of its columns; else they are as in `fit`, or found by name.
-    key : str, optional
-        The column that names the cases; else found by name.
-    source, first_row
-        What a message calls the cases, and the number of their first row.
+    Of several answers of one person to one case the last counts. Unknown names and cases are errors, but an answer to
+    a bad row is none. A log without rows is the first round. The columns of the log are those that are named, else
+    those of `fit`, or found by name; so is the key of the cases.
     """
     assert reading.answers is not None
-    log, spellings = reading.answers, Spellings(reading.spec(team).meant)
-    keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
+    log, spellings, key = reading.answers, Spellings(reading.spec(team).meant), reading.said.key or arrivals.key
+    pieces, good_mask = list[pd.DataFrame](), list[BoolArray]()
+    for piece in arrivals.read():
+        good_mask.append(arrivals.bad.keep(piece))
+        pieces.append(piece[[key]] if key is not None else piece)
+    keys, good = pd.concat(pieces), np.concatenate(good_mask)
     answer_idx = np.full((len(keys), len(team.expert_names)), MISSING)
     try:
         columns = long_columns(log.head(), **reading.log_columns(team), source=log.name)
     except NoRowsError:  # the first round: nobody has answered yet
-        return answer_idx, []
+        return answer_idx[good], []
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
     joined = join_answers(
@@ -61,9 +54,9 @@ def answers_so_far(
         key=key,
         **vars(columns),
         source=log.name,
-        items_source=source,
+        items_source=arrivals.source,
         first_row=log.first_row,
-        items_first_row=first_row,
+        items_first_row=arrivals.first_row,
     )
     joined, missing = joined.without_missing(team.classes)
     strangers = [name for name in joined.expert_names if name not in team.expert_names]
@@ -75,9 +68,9 @@ def answers_so_far(
         )
     place = np.array([team.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
     if len(joined):
-        with spellings.in_errors():
-            answer_idx[joined.item_idx, place[joined.expert_idx]] = joined.class_idx(team.classes)
-    return answer_idx, [*missing_answers_note(missing, source=log.name), *joined.notes()]
+        codes = joined.class_idx(team.classes, renamed=spellings.meant)
+        answer_idx[joined.item_idx, place[joined.expert_idx]] = codes
+    return answer_idx[good], [*missing_answers_note(missing, source=log.name), *joined.notes()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +100,8 @@ class FilePlan:
     def columns(self, rows: slice, team: Team, features: Any, scores: Scores, terms: TeamTerms) -> dict[str, Any]:
         """Return the columns of a table of decisions for some cases, whose features and scores are at hand."""
         batch, names = self.assignment, team.expert_names
+        if team.scored_only and batch is not None:
+            return _asked(team, batch, rows, scores, with_prices(team, features, terms))
         if self.answer_idx is None and batch is not None:
             return _assigned(batch, rows, team, scores)
         answer_idx = np.full((len(scores), len(names)), MISSING) if self.answer_idx is None else self.answer_idx[rows]
@@ -123,6 +118,22 @@ class FilePlan:
             reason = now.reasons(batch.whys(rows))
         cost, used = now.expected_cost, now.p_used
         return _columns(now.ask, now.label, now.p_right, cost, reason, names, p_used=used, settled=now.settled)
+
+
+def _asked(team: Team, batch: Assignment, rows: slice, scores: Scores, terms: TeamTerms) -> dict[str, Any]:
+    """Lay out an assignment to experts who have only scores."""
+    expert, items = batch.expert[rows], np.arange(len(scores))
+    is_asked, paid = expert != MODEL, terms.paid(len(scores))
+    p_right = facts_of(team).promised(scores.expert_proba[items, expert], scores.expert_proba.max(axis=1))
+    return score_columns(
+        scores,
+        batch.expert_names,
+        route=batch.name[rows],
+        p_right=np.where(is_asked, p_right, np.nan),
+        fee=np.where(is_asked, paid[items, expert], 0.0),
+        expected_cost=batch.expected_cost[rows].round(6),
+        reason=np.array(batch.reasons(rows), dtype=object),
+    )
 
 
 def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> dict[str, Any]:
@@ -163,15 +174,7 @@ def _columns(
     }
 
 
-def assign_file(
-    team: Team,
-    pieces: Iterable[pd.DataFrame],
-    terms: TeamTerms,
-    *,
-    source: str,
-    first_row: int,
-    answer_idx: IntArray | None = None,
-) -> Assignment:
+def assign_file(team: Team, arrivals: Arrivals, terms: TeamTerms, *, answer_idx: IntArray | None = None) -> Assignment:
     """Assign all cases of a file, read piece by piece; of each case only the gains are kept.
 
     With answers so far (n, J) the next question of each case is assigned, and the answers count toward the limits.
@@ -179,16 +182,16 @@ def assign_file(
     parts: list[Gains] = []
     fees: list[FloatArray | None] = []
     start = 0
-    for piece in pieces:
-        features = team.features(piece, source=source, first_row=first_row)
-        here = on_cases(terms, piece, source=source, first_row=first_row)
+    for piece in arrivals.good():
+        features = team.features(piece, **arrivals.where)
+        here = with_prices(team, features, on_cases(terms, piece, **arrivals.where))
         scores = team.score_features(features)
         if answer_idx is None:
             parts.append(gains_of(team, features, scores, here))
         else:
             answers_here = answer_idx[start : start + len(piece)]
             parts.append(next_gains_of(team, features, scores, answers_here, here))
-        fees.append(here.fees)
+        fees.append(here.fees if here.fees is None or here.fees.ndim == 2 else np.tile(here.fees, (len(piece), 1)))
         start += len(piece)
     whole = replace(
         parts[0],
@@ -197,7 +200,7 @@ def assign_file(
         label_idx=np.concatenate([one.label_idx for one in parts]),
     )
     del parts
-    if terms.columns:
+    if terms.columns or (team.scored_only and fees[0] is not None):
         terms = replace(terms, fees=np.concatenate([one for one in fees if one is not None]))
     if answer_idx is not None:
         return _assign_next(team, whole, terms, answer_idx)

@@ -1,7 +1,7 @@
 """Who should decide each case of a file; tables are read, decided and written piece by piece."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray, IntArray, one_of
+from defero.core.checks.arrays import BoolArray, one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING
 from defero.core.results import Decision
@@ -18,10 +18,19 @@ from defero.core.trial import ASK
 from defero.core.wording import count_of
 from defero.data.tables.bad_rows import are_skipped
 from defero.decide.terms import TeamTerms, Terms, check_terms
-from defero.study.money import on_cases, terms_of_study
+from defero.study.money import need_labels, on_cases, terms_of_study
 from defero.study.reading import Reading, with_folder
 from defero.study.routing.arrivals import Arrivals, arrivals_of
-from defero.study.routing.decisions import SETTLED, Columns, KeyCount, Routing, decision_columns, decisions_to
+from defero.study.routing.decisions import (
+    SETTLED,
+    Columns,
+    KeyCount,
+    Routing,
+    decision_columns,
+    decisions_to,
+    score_columns,
+    text_array,
+)
 from defero.study.routing.limits import FilePlan, answers_so_far, assign_file
 from defero.team import Team
 from defero.team.asking import model_answer
@@ -60,16 +69,20 @@ def route_cases(
         raise InputError(f"{model}: was fitted on a matrix, not on a table; call its decide in Python.")
     _check_files(reading, out)
     one_of("unusual", unusual, UNUSUAL)
-    own = terms_of_study(check_terms(terms, unused=("available", "prices")), team)
+    said = check_terms(terms, unused=("available", "prices", "judge", "judge_price"))
+    own, expected = terms_of_study(said, team, reading.source.columns() if team.scored_only else [])
+    if team.scored_only:
+        given = {"ask": ask, "uncertainty": uncertainty, "answers": reading.answers, "unusual": unusual == "ask"}
+        need_labels(given | {"control": reading.said.control})
     ask = _ask(team, ask, answers=reading.answers is not None, limited=own.limited)
     way = _Options(own, ask, uncertainty, ask_unusual=unusual == "ask")
     arrive = partial(arrivals_of, team, reading, out, terms=own, skip=are_skipped(bad_rows))
     plan = _plan(team, reading, arrive, way)
     arrivals = arrive()
     routing, key, keys = Routing(out, team.expert_names), None, KeyCount()
-    routing.load.update(
-        dict.fromkeys(("model", *([SETTLED] if plan and plan.answer_idx is not None else []), *team.expert_names), 0)
-    )
+    routing.otherwise = team.otherwise
+    settled = [SETTLED] if plan and plan.answer_idx is not None else []
+    routing.load.update(dict.fromkeys((team.otherwise, *settled, *team.expert_names), 0))
     with decisions_to(out, routing, arrivals.bad, file_format=arrivals.format, cases=arrivals.cases) as put:
         for piece in arrivals.good():
             key = arrivals.own_key(piece, key=reading.said.key)
@@ -84,11 +97,18 @@ def route_cases(
                 progress(routing.rows)
     voided, rows = _voided(team, own, plan), count_of(n_repeated := keys.n_repeated(), "row")
     repeated = f"column {key}: {rows} with a key that an earlier row has too; each row has a decision."
+    below = f"{routing.below_floor:,} of {count_of(routing.rows, 'item')}"
     routing.cautions = (
+        *expected,
         *([repeated] if n_repeated else []),
         *_cautions(team, routing, way, plan, voided),
         *([] if own.columns else own.unpayable()),
-        *own.notes(),
+        *([] if team.scored_only else own.notes()),
+        *(
+            [f"{below}: no P(right) reaches {own.floor:g}, so that the highest one was chosen."]
+            if routing.below_floor
+            else []
+        ),
     )
     routing.promise_holds = team.panel is not None and not team.panel.stratified and not voided
     return routing
@@ -118,33 +138,16 @@ def _plan(team: Team, reading: Reading, arrive: Callable[[], Arrivals], way: _Op
             f"{Argument('unusual', 'ask')} gives cases to experts whatever it costs: not with limits, answers so "
             f"far or {Argument('ask', 'sequential')}."
         )
-    if terms.budget is not None and terms.free:
+    if terms.budget is not None and terms.free and team.prices is None:
         raise InputError(f"needs {Argument('fees')}: what each question costs.", argument="budget")
     answer_idx, notes = None, list[str]()
     if reading.answers is not None:
-        answer_idx, notes = _so_far(team, reading, arrive())
+        answer_idx, notes = answers_so_far(team, arrive(), reading)
     elif in_turn and terms.limited:
         answer_idx = np.full((sum(map(len, arrive().good())), len(team.expert_names)), MISSING)
     if not terms.limited:
         return FilePlan(None, answer_idx, notes)
-    arrivals = arrive()
-    batch = assign_file(team, arrivals.good(), terms, answer_idx=answer_idx, **arrivals.where)
-    return FilePlan(batch, answer_idx, notes)
-
-
-def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> tuple[IntArray, list[str]]:
-    """Return the answers so far to the rows that can be used; an answer to another row of the file is no error."""
-    good: list[BoolArray] = []
-
-    def pieces() -> Iterator[pd.DataFrame]:
-        for piece in arrivals.read():
-            good.append(arrivals.bad.keep(piece))
-            yield piece
-
-    key = reading.said.key or arrivals.key
-    keyed = list(pieces()) if key is None else pieces()
-    answer_idx, notes = answers_so_far(team, keyed, reading, key=key, **arrivals.where)
-    return answer_idx[np.concatenate(good)], notes
+    return FilePlan(assign_file(team, arrive(), terms, answer_idx=answer_idx), answer_idx, notes)
 
 
 def _ask(team: Team, ask: str | None, *, answers: bool, limited: bool) -> str:
@@ -172,7 +175,21 @@ def _decided(
 ) -> Columns:
     """Return the columns of the table of decisions for a piece; `start` is how many cases are before it."""
     features, scores, unusual = team.scored(piece, **arrivals.where)
-    terms = on_cases(way.terms, piece, **arrivals.where)
+    terms, rows = on_cases(way.terms, piece, **arrivals.where), slice(start, start + len(scores))
+    if team.scored_only:
+        if plan is not None and plan.assignment is not None:
+            return plan.columns(rows, team, features, scores, terms)
+        one = decide_scored(team, features, scores, terms, cases=piece)
+        assert one.p_right is not None
+        return score_columns(
+            scores,
+            team.expert_names,
+            route=one.name,
+            p_right=one.p_right,
+            fee=np.zeros(len(one)) if one.fee is None else one.fee,
+            expected_cost=one.expected_cost.round(6),
+            reason=text_array(one.phrases()),
+        )
     decision = decide_scored(team, features, scores, terms, unusual=unusual, ask_unusual=way.ask_unusual)
     columns = decision_columns(
         scores,
@@ -186,7 +203,7 @@ def _decided(
     if plan is None:
         return columns
     paid = terms if terms.fees is None or terms.fees.any() else replace(terms, fees=None)
-    return columns | plan.columns(slice(start, start + len(scores)), team, features, scores, paid)
+    return columns | plan.columns(rows, team, features, scores, paid)
 
 
 def _panels(team: Team, scores: Scores, decision: Decision, terms: TeamTerms) -> BoolArray | None:

@@ -60,6 +60,7 @@ class Calibrator:
     @classmethod
     def fit(cls, scores: Scores, labels: IntArray, expert_correct: BoolArray) -> "Calibrator":
         """Fit on items that the model has not learned from: their labels (n,), and who was right, (n, J)."""
+        assert scores.link != "share"  # of teams without classes
         if len(labels) < FEWEST:
             return cls(1.0, True, partial(untouched, link=scores.link))
         temperature = _choose_temperature(scores.class_proba, labels)

@@ -8,8 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from defero.core.errors import InputError
 from defero.decide.curve import curve_of
-from defero.decide.frontier import along, area_between, choices_at, frontier_steps, upper_hull
-from defero.pools.choosing import by_budget, by_capacity, by_floor, by_trade_off
+from defero.decide.frontier import along, area_between, frontier_steps, upper_hull
 
 EVERYBODY = np.ones((6, 4), dtype=bool)
 tables = arrays(np.float64, (6, 4), elements=st.integers(0, 20).map(lambda k: k / 20))
@@ -20,12 +19,18 @@ def best_value(score, price, can, trade_off):
     return value.max(axis=1)
 
 
-def every_total(values):
-    """The total of every choice of one of four members for each of six items, (4 ** 6,)."""
-    total = np.zeros(1)
-    for row in values:
-        total = (total[:, None] + row).ravel()
-    return total
+def choices_at(steps, n_steps):
+    """Who is asked about each item after so many steps."""
+    expert = steps.start.copy()
+    for item, after in zip(steps.item[:n_steps], steps.after[:n_steps], strict=True):
+        expert[item] = after
+    return expert
+
+
+def cheapest_best(score, price, error_cost):
+    """The largest error_cost * score - price of each row; of equals the cheapest, then the first."""
+    rows = zip(error_cost * score - price, price, strict=True)
+    return np.array([min(range(len(own)), key=lambda j: (-own[j], paid[j], j)) for own, paid in rows])
 
 
 @given(tables, tables, arrays(np.bool_, (6, 4)), st.floats(0.01, 100))
@@ -47,56 +52,6 @@ def test_cost_and_quality_rise_along_the_frontier(score, price):
     assert (np.diff(along(steps, price)) >= -1e-12).all()
     assert (np.diff(along(steps, score)) >= -1e-12).all()
     assert along(steps, score)[-1] == pytest.approx(score.max(axis=1).mean())
-
-
-@given(tables, tables, st.floats(0, 6))
-def test_a_budget_is_kept_and_its_choice_is_on_the_frontier(score, price, budget):
-    least = price.min(axis=1).sum()
-    if budget < least:
-        with pytest.raises(InputError, match="budget allows") as error:
-            by_budget(score, price, EVERYBODY, budget)
-        assert error.value.argument == "budget"
-        return
-    expert = by_budget(score, price, EVERYBODY, budget).expert
-    rows = np.arange(6)
-    assert price[rows, expert].sum() <= budget + 1e-9
-    # Of all choices there are, none within the budget is better by more than the step that could not be paid.
-    largest = (score.max(axis=1) - score.min(axis=1)).max()
-    total_price, total_score = every_total(price), every_total(score)
-    best = total_score[total_price <= budget + 1e-9].max()
-    assert score[rows, expert].sum() >= best - largest - 1e-9
-
-
-@given(tables, tables, st.floats(0, 1))
-def test_the_floor_takes_the_cheapest_that_reaches_it(score, price, floor):
-    chosen = by_floor(score, price, EVERYBODY, floor)
-    for row, expert in enumerate(chosen.expert):
-        enough = score[row] >= floor
-        if enough.any():
-            assert enough[expert]
-            assert price[row, expert] == price[row][enough].min()
-        else:
-            assert score[row, expert] == score[row].max()
-            assert "none reaches" in chosen.exception[row]
-
-
-def test_of_equal_scores_the_cheaper_is_chosen_and_the_first_of_equals():
-    can = np.ones((1, 3), dtype=bool)
-    assert by_trade_off(np.array([[0.5, 0.7, 0.7]]), np.array([[0.0, 3.0, 2.0]]), can, np.inf).expert.tolist() == [2]
-    assert by_trade_off(np.array([[0.7, 0.7, 0.1]]), np.array([[1.0, 1.0, 0.0]]), can, np.inf).expert.tolist() == [0]
-    unknown = np.full((1, 3), np.nan)
-    assert by_trade_off(np.array([[0.2, 0.7, 0.7]]), unknown, can, np.inf).expert.tolist() == [1]
-
-
-def test_capacity_answers_as_many_items_as_it_can():
-    score, price = np.array([[0.9, 0.1], [0.8, 0.7], [0.9, 0.2]]), np.ones((3, 2))
-    limited = by_capacity(
-        score, price, np.ones((3, 2), bool), np.inf, capacity={"a": 1, "b": 1}, expert_names=("a", "b")
-    )
-    assert sorted(limited.expert.tolist()) == [-1, 0, 1]
-    assert limited.expert[1] == 1
-    enough = by_capacity(score, price, np.ones((3, 2), bool), np.inf, capacity={"a": 2}, expert_names=("a", "b"))
-    assert enough.expert.tolist() == [0, 1, 0]
 
 
 @given(arrays(np.float64, 5, elements=st.integers(0, 9).map(float)), arrays(np.float64, 5, elements=st.floats(0, 1)))
@@ -126,10 +81,10 @@ def test_routing_at_the_trade_off_for_a_quality_or_a_cost_keeps_it(score, price,
     curve = curve_of(score, price, expert_names=tuple("abcd"), most_points=3 if thinned else None)
     rows = np.arange(6)
     quality = float(curve.quality[0] + share * (curve.quality[-1] - curve.quality[0]))
-    expert = by_trade_off(score, price, EVERYBODY, curve.error_cost_for(quality=quality)).expert
+    expert = cheapest_best(score, price, curve.error_cost_for(quality=quality))
     assert score[rows, expert].mean() >= quality - 1e-9
     cost = float(curve.cost[0] + share * (curve.cost[-1] - curve.cost[0]))
-    expert = by_trade_off(score, price, EVERYBODY, curve.error_cost_for(cost=cost)).expert
+    expert = cheapest_best(score, price, curve.error_cost_for(cost=cost))
     assert price[rows, expert].mean() <= cost + 1e-9
     assert price[rows, expert].mean() >= curve.cost[curve.cost <= cost + 1e-9].max() - 1e-9
 

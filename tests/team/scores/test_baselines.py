@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scored import fitted
 
-from defero import ExpertPool, InputError, Team, Terms
+from defero import ExpertPool, InputError, Study, Team, Terms
 from defero.judge import Judge
-from defero.pools.copies import mean_interval
-from defero.pools.record import judge_pool
-from defero.study.pools.pool_study import PoolStudy
+from defero.judge.intervals import mean_interval
+from defero.team.judge_scores import judge_scores
 
 NAMES = ["small", "large", "star"]
 
@@ -23,7 +23,7 @@ def data(n=400, seed=0):
 def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     X, scores = data()
     team = ExpertPool().fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
-    record = judge_pool(team, X, scores, available=np.array([True, True, False]))
+    record = judge_scores(team, X, scores, terms=Terms(absent=["star"]))
     assert record.best_single.name == "large"
     assert record.oracle.quality == pytest.approx(scores[:, :2].max(axis=1).mean())
     assert record.random.quality == pytest.approx(scores[:, :2].mean())
@@ -33,7 +33,7 @@ def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     assert (row["items"], row["quality"]) == (0, None)
     assert 2 not in team.curve(X, scores, terms=Terms(absent=["star"])).hull
     with pytest.raises(InputError, match="can be asked"):
-        judge_pool(team, X, np.where([True, True, False], np.nan, scores), available=[True, True, False])
+        judge_scores(team, X, np.where([True, True, False], np.nan, scores), terms=Terms(absent=["star"]))
 
 
 def test_all_ways_are_judged_on_the_same_items():
@@ -42,14 +42,14 @@ def test_all_ways_are_judged_on_the_same_items():
     # Star has no score for the hard items: on all of them the pool would look worse than star alone.
     scores[:200] = 0.0
     scores[:200, 2] = np.nan
-    record = judge_pool(team, X, scores)
+    record = judge_scores(team, X, scores)
     assert record.compared.tolist() == [False] * 200 + [True] * 200
     assert record.pool.quality == pytest.approx(scores[200:, 2].mean())
     assert record.best_single.quality == record.pool.quality
     assert record.gain[0] == 0
     assert record.oracle.quality == pytest.approx(scores[200:].max(axis=1).mean())
     assert record.kept.mean() == pytest.approx(record.pool.quality / 2)
-    assert record.has_gaps
+    assert record.free is not None
     assert record.compared_items() == "200 of 400 items, those with a score of star,"
     assert record.to_dict()["compared_items"] == 200
 
@@ -59,18 +59,18 @@ def test_a_newcomer_with_few_scores_is_no_baseline_and_its_rows_are_remembered(t
     table = pd.DataFrame(
         {"x": rng.normal(size=300), "small": rng.integers(0, 2, 300), "large": rng.integers(0, 2, 300)}
     )
-    study = PoolStudy.fit(table, expert_names=["small", "large"], fees={"small": 1, "large": 2})
+    study = fitted(table, expert_names=["small", "large"], fees={"small": 1, "large": 2})
     more = pd.DataFrame({"x": rng.normal(size=40), "small": 1, "large": 0, "new": 1})
-    study.team.add_member("new", more[["x"]], more["new"], price=0.1)
+    study.team = study.team.copy().add_expert("new", more[["x"]], more["new"], price=0.1)
     study.save(tmp_path / "pool")
-    again = PoolStudy.load(tmp_path / "pool")
+    again = Study.load(tmp_path / "pool")
     fresh = pd.DataFrame({"x": rng.normal(size=30), "small": 1, "large": 0, "new": 1})
-    judged = again.evaluate(pd.concat([more, fresh], ignore_index=True), fees={"all": 1})
+    judged = again.evaluate(pd.concat([more, fresh], ignore_index=True), terms=Terms(fees={"all": 1}))
     assert judged.seen_by_fit == 40
     assert judged.record.best_single.name != "new"
     assert 2 not in judged.record.curve.hull
     team = Team.load(tmp_path / "pool")
-    assert "new" not in team.remove_member("new").facts.joined
+    assert "new" not in team.remove_expert("new").facts.joined
 
 
 def test_marks_of_a_newcomer_are_corrected_by_the_judge_of_fit(tmp_path):
@@ -100,8 +100,8 @@ def test_the_interval_of_an_evaluation_is_that_of_the_groups_of_fit():
     widths = []
     for groups in ("patient", None):
         roles = {"expert_names": ["a", "b"], "features": ["x"], "groups": groups, "fees": {"a": 0, "b": 1}}
-        study = PoolStudy.fit(table, **roles)
-        _, low, high = study.evaluate(table.assign(x=table["x"] + 1), error_cost=0.01).record.gain
+        study = fitted(table, **roles)
+        _, low, high = study.evaluate(table.assign(x=table["x"] + 1), terms=Terms(error_cost=0.01)).record.gain
         widths.append(high - low)
     assert widths[0] > 1.5 * widths[1]
 
@@ -112,4 +112,4 @@ def test_the_interval_of_an_evaluation_is_that_of_the_groups_of_fit():
 def test_why_there_is_no_zero_router(prices, words):
     X, scores = data()
     team = ExpertPool().fit(X, scores, prices=prices, expert_names=NAMES).team_
-    assert words in judge_pool(team, X, scores).area_in_words()
+    assert words in judge_scores(team, X, scores).area_in_words()

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scored import fitted
 
 from defero import ExpertPool
+from defero.data.copies import equal_rows, rows_are_kinds
 from defero.estimators.pool import expert_pool
 from defero.learn.fit_scores import fit_scores
-from defero.pools.copies import equal_rows, rows_are_kinds
-from defero.study.pools.pool_study import PoolStudy
 
 
 def prompts(n=60, copies=4):
@@ -20,9 +20,9 @@ def prompts(n=60, copies=4):
 @pytest.mark.parametrize("copies", [2, 3, 10])
 def test_copies_of_a_prompt_are_in_one_part_and_one_fold(copies):
     table = prompts(copies=copies)
-    study = PoolStudy.fit(table, expert_names=["a", "b"], text="prompt")
-    test = set(study.test.frame["prompt"])
-    assert len(study.test) == copies * len(test)
+    study = fitted(table, expert_names=["a", "b"], text="prompt")
+    test = set(study.parts[3].features["prompt"])
+    assert len(study.parts[3]) == copies * len(test)
     groups = equal_rows(table[["prompt"]], text=["prompt"])
     assert len(np.unique(groups)) == 60
     assert (groups.reshape(60, copies) == groups.reshape(60, copies)[:, :1]).all()
@@ -30,8 +30,8 @@ def test_copies_of_a_prompt_are_in_one_part_and_one_fold(copies):
 
 def test_a_prompt_of_fit_is_not_new_however_often_it_comes():
     table = prompts()
-    study = PoolStudy.fit(table, expert_names=["a", "b"], text="prompt")
-    n_test = len(study.test)
+    study = fitted(table, expert_names=["a", "b"], text="prompt")
+    n_test = len(study.parts[3])
     again = study.evaluate(pd.concat([table, table, table], ignore_index=True))
     assert again.seen_by_fit == 3 * (len(table) - n_test)
     assert len(again.cases) == 3 * n_test

@@ -3,15 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scored import fitted
 
-from defero import ExpertPool
-from defero.judge.intervals import wilson_interval
-from defero.pools.copies import score_interval
-from defero.pools.parts import PoolFacts
-from defero.pools.record import judge_pool
-from defero.pools.router import router_of
+from defero import ExpertPool, Study, Terms
+from defero.judge.intervals import score_interval, wilson_interval
 from defero.report.pool_page import pool_page
-from defero.study.pools.pool_study import PoolStudy
+from defero.team.judge_scores import judge_scores
 
 NAMES = ["small", "large"]
 
@@ -35,7 +32,7 @@ def with_gaps(frame, seed=1):
 
 
 def test_the_choice_among_all_members_is_judged_where_it_has_a_score():
-    study = PoolStudy.fit(table(), expert_names=NAMES)
+    study = fitted(table(), expert_names=NAMES)
     new = with_gaps(table(seed=2))
     judged = study.evaluate(new)
     chosen = np.where(new["task"] == "maths", 0, 1)
@@ -56,13 +53,13 @@ def test_the_choice_among_all_members_is_judged_where_it_has_a_score():
 
 
 def test_without_gaps_there_is_nothing_to_tell_apart():
-    study = PoolStudy.fit(table(), expert_names=NAMES)
+    study = fitted(table(), expert_names=NAMES)
     judged = study.evaluate(table(seed=2))
     assert judged.to_dict()["test"]["pool"]["chosen_among_all"] is None
 
 
 def test_a_log_with_one_score_each_says_what_can_be_judged(tmp_path):
-    study = PoolStudy.fit(table(), expert_names=NAMES, fees={"small": 1, "large": 2})
+    study = fitted(table(), expert_names=NAMES, fees={"small": 1, "large": 2})
     log = table(n=200, seed=3)
     asked = np.random.default_rng(0).integers(0, 2, len(log))
     log.loc[asked == 0, "large"] = np.nan
@@ -85,22 +82,22 @@ def test_items_that_only_a_member_without_a_price_has_scored_are_left_out_and_co
     new = table(n=100, seed=2)
     scores = new[NAMES].to_numpy()
     scores[:30, 0] = np.nan
-    record = judge_pool(pool.team_, new[["task"]], scores, trade_off=10.0)
+    record = judge_scores(pool.team_, new[["task"]], scores, terms=Terms(error_cost=10.0))
     assert record.n_unanswered == 30
-    assert record.promised == pytest.approx(record.decision.score[30:].mean())
+    assert record.promised == pytest.approx(record.p_right[30:].mean())
     assert np.nanmean(record.kept) == pytest.approx(scores[30:, 0].mean())
     assert record.to_dict()["kept"] == pytest.approx(scores[30:, 0].mean(), abs=1e-6)
     page = pool_page(record, {"task": new["task"].tolist()}, {})
     assert ">nan" not in page
-    study = PoolStudy(router_of(pool.team_, PoolFacts()))
-    words = study.evaluate(new.assign(small=scores[:, 0]), error_cost=10.0, all_rows_new=True).summary()
+    study = Study(team=pool.team_)
+    words = study.evaluate(new.assign(small=scores[:, 0]), terms=Terms(error_cost=10.0), all_rows_new=True).summary()
     assert "nan" not in words
     assert "30 items" in words
 
 
 def test_where_quality_has_a_worth_the_headline_speaks_of_money():
     frame = table()
-    study = PoolStudy.fit(frame, expert_names=NAMES, fees={"small": 1, "large": 20}, error_cost=10.0)
+    study = fitted(frame, expert_names=NAMES, fees={"small": 1, "large": 20}, error_cost=10.0)
     judged = study.evaluate(table(seed=2))
     record = judged.record
     # In points of money: small 10 * 0.5 - 1, large 10 * 0.6 - 20.
@@ -110,8 +107,8 @@ def test_where_quality_has_a_worth_the_headline_speaks_of_money():
         assert "At 10.0 a point of quality" in words
         assert "small" in words
     assert judged.to_dict()["test"]["ways"]["best_at_trade_off"]["name"] == "small"
-    assert study.evaluate(table(seed=2), error_cost=10.0).record.best_paid.name == "small"
-    plain = PoolStudy.fit(frame, expert_names=NAMES).evaluate(table(seed=2))
+    assert study.evaluate(table(seed=2), terms=Terms(error_cost=10.0)).record.best_paid.name == "small"
+    plain = fitted(frame, expert_names=NAMES).evaluate(table(seed=2))
     assert plain.record.best_paid is None
     assert "a point of quality" not in plain.summary()
 
@@ -133,4 +130,4 @@ def test_the_page_has_no_interval_of_no_width():
     items = pd.DataFrame({"task": rng.choice(["law", "maths"], 40)})
     scores = np.column_stack([np.ones(40), rng.integers(0, 2, 40)])
     team = ExpertPool().fit(items, scores).team_
-    assert "1.000 to 1.000)" not in pool_page(judge_pool(team, items, scores), {}, {})
+    assert "1.000 to 1.000)" not in pool_page(judge_scores(team, items, scores), {}, {})

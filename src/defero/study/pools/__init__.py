@@ -1,1 +1,0 @@
-"""Studies of pools: experts of whom scores are known, and no classes."""

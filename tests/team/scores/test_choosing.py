@@ -1,0 +1,43 @@
+"""Promises where errors cost something, and prices that are not known: nothing counts what is unknown."""
+
+import numpy as np
+import pytest
+
+from defero import ExpertPool, InputError, Terms
+from defero.decide.curve import member_means
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_promise_is_what_is_expected_of_the_one_who_is_chosen(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(240, 4))
+    scores = (rng.random((240, 3)) < [0.6, 0.65, 0.7]).astype(float)
+    pool = ExpertPool(random_state=0).fit(x, scores, prices=[1.0, 2.0, 50.0])
+    cheap = pool.decide(x, terms=Terms(error_cost=0.001))
+    expected = pool.predict_expert_proba(x)
+    lowest = expected[np.arange(240), cheap.expert] < expected.max(axis=1)
+    np.testing.assert_allclose(cheap.p_right[lowest], expected[lowest, cheap.expert[lowest]], atol=1e-5)
+
+
+def test_a_blank_price_leaves_the_other_prices_of_a_member_alone():
+    price = np.array([[1.0, 4.0], [3.0, np.nan], [5.0, 8.0]])
+    scores = np.array([[1.0, 0.0], [0.0, 1.0], [np.nan, 1.0]])
+    cost, quality = member_means(price, scores)
+    assert cost.tolist() == [2.0, 6.0]
+    assert quality.tolist() == pytest.approx([0.5, 2 / 3])
+    assert np.isnan(member_means(np.array([[np.nan]]), np.array([[1.0]]))[0]).all()
+
+
+def test_a_newcomer_without_a_number_for_its_price_has_none():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0]).team_
+    assert pool.copy().add_expert("new").prices.known.tolist() == [True, True, False]
+    with pytest.raises(InputError, match="price must be a finite number"):
+        pool.add_expert("new", price=float("nan"))
+
+
+def test_a_floor_and_limits_of_members_are_not_dropped_silently():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    pool = ExpertPool(random_state=0).fit(x, np.tile([1.0, 0.0], (60, 1)), prices=[1.0, 2.0])
+    with pytest.raises(InputError, match="floor"):
+        pool.assign(x, terms=Terms(floor=0.5, capacity={"expert_0": 10}))
