@@ -262,7 +262,6 @@ _SPELLINGS = {
     "prices": "--fee",
     "max_epochs": "--epochs",
     "random_state": "--seed",
-    "trade_off": "--error-cost",
 }
 _SPELLINGS_OF = {
     "add-expert": {"annotator": "--expert-column", "name": "--expert"},
