@@ -9,7 +9,7 @@ import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, probability
 from defero.core.errors import Argument, InputError
-from defero.core.labels import MISSING, Labels, encode_labels
+from defero.core.labels import MISSING, encode_labels
 from defero.core.results import MODEL, Assignment
 from defero.core.scores import Scores
 from defero.core.wording import did_you_mean, join_names
@@ -21,7 +21,7 @@ from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
 from defero.study.reading import Reading
 from defero.study.routing.arrivals import Arrivals
-from defero.study.routing.decisions import SETTLED, blank_where, score_columns
+from defero.study.routing.decisions import score_columns, who_columns
 from defero.team import Team
 from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of, with_prices
 from defero.team.score_facts import facts_of
@@ -116,8 +116,8 @@ class FilePlan:
                 now, ask=ask, expected_cost=np.where(ask == MODEL, now.answer_cost, batch.expected_cost[rows])
             )
             reason = now.reasons(batch.whys(rows))
-        cost, used = now.expected_cost, now.p_used
-        return _columns(now.ask, now.label, now.p_right, cost, reason, names, p_used=used, settled=now.settled)
+        more: dict[str, Any] = {"p_used": now.p_used, "settled": now.settled}
+        return who_columns(names, now.ask, now.label, now.p_right, now.expected_cost, reason, **more)
 
 
 def _asked(team: Team, batch: Assignment, rows: slice, scores: Scores, terms: TeamTerms) -> dict[str, Any]:
@@ -143,35 +143,7 @@ def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> dic
     p_label = scores.class_proba[np.arange(len(label)), label_idx]
     p_right = np.where(label_idx == scores.class_idx, scores.model_proba, p_label)
     cost, reason = batch.expected_cost[rows], batch.reasons(rows)
-    return _columns(batch.expert[rows], label, p_right, cost, reason, team.expert_names)
-
-
-def _columns(
-    ask: IntArray,
-    label: Labels,
-    p_right: FloatArray,
-    expected_cost: FloatArray,
-    reason: list[str],
-    expert_names: tuple[str, ...],
-    *,
-    p_used: FloatArray | None = None,
-    settled: BoolArray | bool = False,
-) -> dict[str, Any]:
-    """Lay out whom to ask (n,), -1: nobody, the label, P(it is right), and whether answers so far have settled it.
-
-    `p_used` is the P(it is right) that decided, where that is another.
-    """
-    is_asked, names = ask != MODEL, np.array([*expert_names, ""], dtype=object)[ask]
-    return {
-        "ask": names,
-        "label": blank_where(is_asked, label),
-        "p_right": np.where(is_asked, np.nan, p_right).round(6),
-        "p_used": np.where(is_asked, np.nan, p_right if p_used is None else p_used).round(6),
-        "expected_cost": expected_cost.round(6),
-        "route": np.where(is_asked, names, np.where(settled, SETTLED, "model")),
-        "panel": names,
-        "reason": reason,
-    }
+    return who_columns(team.expert_names, batch.expert[rows], label, p_right, cost, reason)
 
 
 def assign_file(team: Team, arrivals: Arrivals, terms: TeamTerms, *, answer_idx: IntArray | None = None) -> Assignment:
