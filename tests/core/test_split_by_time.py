@@ -68,7 +68,7 @@ def test_times_are_numbers_or_dates_of_any_kind():
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ([1.0, np.nan, 2.0, 3.0], "times must be given in every row, got none in row 1; fill it in or drop the row"),
+        ([1.0, np.nan, 2.0, 3.0], "times must be given in every row, got nan in row 1; fill it in or drop the row"),
         (np.array(["2020-01-01", "NaT", "2020-01-02", "2020"], "M8[D]"), "times must be given .* none in row 1"),
         ([datetime.date(2020, 1, 1), None, None, None], "times must be given in every row, got none in row 1"),
         (

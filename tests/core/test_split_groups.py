@@ -184,7 +184,7 @@ def test_as_many_groups_as_parts_fill_every_part():
         ([1, 1, 2], (0.4, 0.3, 0.3), "groups: 2 groups cannot fill 3 parts; ask for fewer parts"),
         ([1, 2], (0.5, 0.5), "groups must have 3 items like the other arguments, got 2"),
         ([1, None, 2], (0.5, 0.5), "groups must be given in every row, got none in row 1; fill it in or drop the row"),
-        ([1, 2, np.nan], (0.5, 0.5), "groups must be given in every row, got none in row 2"),
+        ([1, 2, np.nan], (0.5, 0.5), "groups must be given in every row, got nan in row 2"),
         ([1, 2, {}], (0.5, 0.5), "groups must be text or numbers, got a cell that is neither"),
         ([1, 2, 3], (0.5, 0.4), "fractions must be positive and add up to 1, got 0.5, 0.4"),
         ([1, 2, 3], (0.98, 0.01, 0.01), "3 groups, the largest of 1 rows, left none for part [23] of size 0.01; ask"),

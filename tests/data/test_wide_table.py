@@ -187,7 +187,7 @@ def test_odd_frames_are_refused():
     with pytest.raises(TableError, match="table: has no rows"):
         read_table(pd.DataFrame({"truth": [], "dr": [], "age": []}), label="truth", expert_names=["dr"])
     frame = pd.DataFrame({"truth": [1, np.inf], "dr": [1, 1], "age": [1, 2]})
-    with pytest.raises(TableError, match="table: column truth must have a label in every row, got inf"):
+    with pytest.raises(TableError, match="table: column truth must be given in every row, got inf"):
         read_table(frame, label="truth", expert_names=["dr"])
     with pytest.raises(InputError, match="expert_names must be a list of column names, got the text 'dr'"):
         read_table(frame, label="truth", expert_names="dr")

@@ -32,7 +32,7 @@ def test_the_first_row_without_a_label_is_named(team, features, nothing):
     labels = LABELS.copy()
     labels[[4, 9]] = nothing
     for given in (labels, labels.tolist(), pd.Series(labels)):
-        with pytest.raises(InputError, match=r"^y must have a label in every row, got none in row 4; drop such rows"):
+        with pytest.raises(InputError, match=r"^y must be given in every row, got none in row 4; fill it in or drop"):
             team.fit(features, given, ANSWERS)
 
 
@@ -40,7 +40,7 @@ def test_the_first_row_without_a_label_is_named(team, features, nothing):
 def test_a_number_that_is_no_label_is_named(features):
     labels = (LABELS == "malign").astype(float)
     labels[7] = np.nan
-    with pytest.raises(InputError, match=r"^y must have a label in every row, got nan in row 7"):
+    with pytest.raises(InputError, match=r"^y must be given in every row, got nan in row 7"):
         TwoStageDeferral().fit(features, labels[:, None], None)
 
 
@@ -175,13 +175,13 @@ def test_what_an_array_cannot_have():
         with pytest.raises(InputError, match="inf at row 3, column 1"):
             team.fit(endless, LABELS, ANSWERS)
     whole = TwoStageDeferral().fit(FRAME.to_numpy(), LABELS, ANSWERS)
-    with pytest.raises(InputError, match=r"NaN at row .*fit on a DataFrame"):
+    with pytest.raises(InputError, match=r"nan at row .*pass a DataFrame"):
         whole.predict(ARRAY)
 
 
 def test_a_deep_net_takes_no_gaps():
     net = pytest.importorskip("torch").nn.Linear(2, 3)
-    with pytest.raises(InputError, match="NaN at row"):
+    with pytest.raises(InputError, match="nan at row"):
         DeferralClassifier(net).fit(ARRAY, LABELS, ANSWERS)
 
 

@@ -24,7 +24,7 @@ from defero.datasets import wedge
 
 CASES = wedge(300, random_state=0)
 SHUFFLED = {"check_sample_weight_equivalence_on_dense_data": "mini-batches are drawn by row, whatever its weight"}
-FOLDED = {"check_sample_weight_equivalence_on_dense_data": "the ridge penalty is chosen in folds of rows"}
+FOLDED = {"check_sample_weight_equivalence_on_dense_data": "the penalty is chosen in folds; scale does not matter"}
 ESTIMATORS = [
     (DeferralClassifier("linear", loss="ova"), {}),
     (DeferralClassifier("linear", loss="softmax"), {}),

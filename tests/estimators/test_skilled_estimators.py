@@ -216,7 +216,7 @@ def test_a_wrong_option_raises_without_experts_too():
     ("groups", "message"),
     [
         (np.arange(3), "groups must have 150 items like the other arguments, got 3"),
-        ([None] + ["a"] * 149, "groups must have a value for each item, got none for item 0"),
+        ([None] + ["a"] * 149, "groups must be given in every row, got none in row 0"),
     ],
 )
 def test_groups_must_fit(groups, message):

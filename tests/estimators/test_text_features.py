@@ -194,7 +194,7 @@ def test_fit_takes_groups():
     with pytest.raises(InputError, match=r"^groups must have 320 items like the other arguments, got 5\."):
         ModelOnly(text="note").fit(frame, label_idx, groups=named[:5])
     named[7] = None
-    with pytest.raises(InputError, match=r"^groups must have a value for each item, got none for item 7; fill it"):
+    with pytest.raises(InputError, match=r"^groups must be given in every row, got none in row 7; fill it"):
         ModelOnly(text="note").fit(frame, label_idx, groups=named)
 
 

@@ -8,9 +8,8 @@ import json
 
 import numpy as np
 import pandas as pd
-from scored import fitted
 
-from defero import DeferralClassifier, TwoStageDeferral
+from defero import DeferralClassifier, Study, TwoStageDeferral, read_cases
 from defero.data.model_folder import MANIFEST
 
 LABEL, EXPERTS, KEY = "truth", ["dr_a", "dr_b"], "case"
@@ -64,7 +63,9 @@ def save_models(folder):
     team.save(folder / "table")
     TwoStageDeferral().fit(features[["age"]].to_numpy(), labels, experts=answers).save(folder / "two-stage")
     scored = cases[[KEY, "age", "site"]].assign(**{one: (cases[one] == labels).astype(float) for one in EXPERTS})
-    fitted(scored, expert_names=EXPERTS, key=KEY).save(folder / "pool")
+    study = Study(read_cases(scored, expert_names=EXPERTS, scores=True, key=KEY))
+    study.fit()
+    study.save(folder / "pool")
 
 
 def bytes_changed(content, rng):

@@ -4,6 +4,7 @@ The whole run is `make slow`; its counts are in results/fuzz.json. A few cases o
 """
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -38,11 +39,14 @@ def run_cases(folder, count, *, workers=1):
         return [line for part in parts for line in part]
 
 
-def run_part(models, lines, start, count):
+def run_part(models, lines, start, count, *, worker="fuzz_worker.py"):
     """Return a line for each case; a process that the system ended is started again after the case it was at."""
     while start < count:
-        command = [sys.executable, HERE / "fuzz_worker.py", models, lines, SEED, start, count]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        command = [sys.executable, HERE / worker, models, lines, SEED, start, count]
+        path = {"PYTHONPATH": os.pathsep.join(sys.path)}  # mutations reads a module of another room's tests
+        done = subprocess.run(
+            list(map(str, command)), env={**os.environ, **path}, capture_output=True, text=True, check=False
+        )
         if done.returncode == 0:
             break
         began = [line["begins"] for line in lines_of(lines) if "begins" in line]

@@ -148,12 +148,12 @@ def test_the_place_and_the_value_are_told(saved, path, value, fact):
     ("path", "value", "fact"),
     [
         (("facts", "fees"), True, "facts.fees must be an object"),
-        (("facts", "fees", "a"), [], "facts.fees.a must be a text or a number"),
+        (("facts", "fees", "a"), [], "facts.fees.a must be a number or a text"),
         (("facts", "error_cost"), "nan", "facts.error_cost must be a number"),
-        (("facts", "held_out"), [1.0], "facts.held_out must be a number"),
-        (("facts", "key"), 3, "facts.key must be a text"),
-        (("chosen_map",), [1.0], "chosen_map"),
-        (("n_scores",), [1], "n_scores must be the type and the shape of its array"),
+        (("score_facts", "held_out"), [1.0], "score_facts.held_out must be a number"),
+        (("facts", "spec", "key"), 3, "facts.spec.key must be a text"),
+        (("score_facts", "chosen_map"), [1.0], "score_facts.chosen_map"),
+        (("answer_counts",), [1], "answer_counts must be the type and the shape of its array"),
     ],
     ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
 )

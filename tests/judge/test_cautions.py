@@ -221,7 +221,7 @@ def test_chosen_cases_are_told_with_the_class():
     label_idx = rng.integers(2, size=300)
     answered = rng.random((300, 2)) < np.where(label_idx == 1, 0.8, 0.2)[:, None]
     sentence = chosen_cases(recorded(answered, label_idx))
-    assert sentence.startswith("Recorded answers were not random (p = 0.0025): class b got 1.56")
+    assert "not random (p = 0.0025): of the answers of dr_1 85 % are to class b where 54 %" in sentence
     assert sentence.endswith("; accuracies are about those cases.")
     assert chosen_cases(recorded(rng.random((300, 2)) < 0.5, label_idx)) is None
     assert chosen_cases(recorded(np.ones((300, 2), dtype=bool), label_idx)) is None

@@ -81,7 +81,7 @@ def test_nothing_at_all_has_a_shape():
     ("call", "words"),
     [
         (lambda: calibration_by_group([0.5], [1], ["a", "b"]), "groups must have 1 items"),
-        (lambda: calibration_by_group([0.5], [1], [None]), "groups must have a value for each item, got none"),
+        (lambda: calibration_by_group([0.5], [1], [None]), "groups must be given in every row, got none"),
         (
             lambda: calibration_by_group([0.5, 0.5], [1, 1], np.array(["a", 1], dtype=object)),
             "groups must be all names or all numbers, got both",

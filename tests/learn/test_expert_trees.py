@@ -10,7 +10,7 @@ from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
 from defero.learn.boost import Bins
 from defero.learn.classes import TreeColumns
-from defero.learn.fit_skill import grow_expert_trees
+from defero.learn.fit_skill import _stage, grow_expert_trees
 from defero.learn.skill import Skill
 
 N, K = 900, 2
@@ -106,3 +106,11 @@ def test_an_answer_of_weight_0_grows_nothing(specialists):
         grow_expert_trees(each, start, BINS, FOLD, [0, 1, 2]) for each in (weights, replace(weights, right=other))
     )
     np.testing.assert_array_equal(one.forest.predict(X), two.forest.predict(X))
+
+
+def test_trees_that_are_no_better_beyond_chance_are_left_out():
+    """The least loss is 3 below none; a standard error is the root of the sum of squares."""
+    loss = np.array([100.0, 98.0, 97.0, 99.0])
+    assert _stage(loss, np.array([0.0, 1.0, 8.9, 1.0])) == 2
+    assert _stage(loss, np.array([0.0, 1.0, 9.1, 1.0])) == 0
+    assert _stage(np.array([100.0, 101.0]), np.zeros(2)) == 0

@@ -6,14 +6,14 @@ from small_team import SURE, UNSURE, Clock, add_cases, small_team
 from starlette.testclient import TestClient
 
 from conftest import FREE, Clients
-from defero import Team
+from defero import ExpertPool, InputError, Team
 from defero.data.fingerprint import row_fingerprints
 from defero.service import Problem
 from defero.service.access import RateLimit
 from defero.service.events import ModelLoaded
 from defero.service.flow import team as teams
 from defero.service.flow.cases import GiveAnswer
-from defero.service.flow.team import Shelf, WorkingTeam
+from defero.service.flow.team import Shelf, WorkingTeam, load_team
 from defero.service.office import Office
 from defero.service.store.saved_views import fold_log, read_views
 from defero.service.web.app import make_app
@@ -187,3 +187,11 @@ def test_only_the_models_used_last_stay_in_memory(tmp_path, monkeypatch):
     assert set(shelf.teams) == {first.version, "m0", *names[-teams.MOST_LOADED + 1 :]}
     assert shelf.team(facts["m1"]).version == "m1"  # loaded again
     assert loaded == [*names, "m1"]
+
+
+def test_a_team_of_scores_is_not_served(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    ExpertPool().fit(X, (rng.random((200, 2)) < 0.7).astype(float)).save(tmp_path / "scores")
+    with pytest.raises(InputError, match="its experts have only scores; serve takes the model of a team with classes"):
+        load_team(tmp_path / "scores")

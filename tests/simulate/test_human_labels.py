@@ -51,7 +51,7 @@ def test_a_class_beside_the_border_of_the_draw():
     ("votes", "words"),
     [
         ([[1, 0], [0, 0]], "at least one vote per item, got none for item 1; drop such items"),
-        ([[1, -1]], "votes must not be negative, got -1 for item 0, class 1; pass counts"),
+        ([[1, -1]], "votes must not be negative, got -1 at row 0, column 1; pass counts"),
         ([1, 2], r"votes must have two axes"),
         ([[np.nan, 1]], "votes must be finite"),
     ],

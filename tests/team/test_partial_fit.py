@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from roster_team import CLASSES, NAMES, cases, own_scorer, shrunk_scorer, team_of
 
-from defero import DeferralClassifier, InputError, Team
+from defero import DeferralClassifier, ExpertPool, InputError, Team
 from defero.core.scores import sigmoid
 
 OLD, NEW, LATER, TEST = (cases(seed) for seed in (0, 1, 2, 3))
@@ -151,6 +151,13 @@ def test_whom_only_fit_teaches_is_named():
     assert after.answer_counts.tolist() == [400, 400, 400, 400, 60]
     with pytest.raises(InputError, match="leave these experts blank here"):
         joined.partial_fit(X[later], y[later], said[later])
+
+
+def test_a_team_of_scores_says_that_it_has_no_labels():
+    X, rng = NEW[0], np.random.default_rng(0)
+    pool = ExpertPool().fit(X, (rng.random((len(X), 2)) < 0.7).astype(float)).team_
+    with pytest.raises(InputError, match="partial_fit: the experts of this team have only scores"):
+        pool.partial_fit(X[:5], [0] * 5, [[1, 0]] * 5)
 
 
 def test_bad_input_is_named():

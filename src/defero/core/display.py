@@ -3,7 +3,7 @@
 import html
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -63,14 +63,25 @@ def text_table(columns: Mapping[str, Any], *, n_rows: int) -> list[str]:
       model  0.5
       ... 1 more row
     """
-    cells = _cells(columns, width=TEXT_WIDTH)
-    widths = [max(map(len, column)) for column in cells]
-    lines = [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in zip(*cells, strict=True)
-    ]
+    lines = [f"  {line}" for line in aligned(zip(*_cells(columns, width=TEXT_WIDTH), strict=True))]
     left = n_rows - len(lines) + 1
     return [*lines, f"  ... {count_of(left, 'more row')}"] if left > 0 else lines
+
+
+def aligned(rows: Iterable[Sequence[str]], *, to_right: bool = False) -> list[str]:
+    """Lay out cells in columns, to the left, or but for the first to the right.
+
+    >>> print(*aligned([["who", "n"], ["ann", "12"], ["bob", "3"]], to_right=True), sep=chr(10))
+    who   n
+    ann  12
+    bob   3
+    """
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    places = [(str.rjust if place and to_right else str.ljust, width) for place, width in enumerate(widths)]
+    return [
+        "  ".join(put(cell, width) for cell, (put, width) in zip(row, places, strict=True)).rstrip() for row in rows
+    ]
 
 
 def html_table(columns: Mapping[str, Any], *, n_rows: int) -> str:

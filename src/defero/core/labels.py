@@ -33,21 +33,21 @@ def find_classes(labels: ArrayLike, *, name: str = "y") -> Labels:
 
 
 def refuse_gaps(labels: ArrayLike, *, name: str = "y") -> None:
-    """Raise if a label is missing, naming the first row; other shapes are checked elsewhere.
+    """Raise if a label, or another value of a row, is missing; other shapes are checked elsewhere.
 
     >>> refuse_gaps(["malign", None])
     Traceback (most recent call last):
         ...
-    defero.core.errors.InputError: y must have a label in every row, got none in row 1; drop such rows first.
+    defero.core.errors.InputError: y must be given in every row, got none in row 1; fill it in or drop the row.
     """
     array = _one_column(labels, name=name)
     if array.ndim != 1:
         return
-    gaps = ~np.isfinite(array) if array.dtype.kind == "f" else missing_cells(array) & (array.dtype.kind != "i")
+    gaps = ~np.isfinite(array) if array.dtype.kind in "fmM" else missing_cells(array) & (array.dtype.kind != "i")
     if gaps.any():
         row = int(np.argmax(gaps))
         got = f"{array[row]} in row {row}" if array.dtype.kind == "f" else f"none in row {row}"
-        raise InputError(f"must have a label in every row, got {got}; drop such rows first.", argument=name)
+        raise InputError(f"must be given in every row, got {got}; fill it in or drop the row.", argument=name)
 
 
 def missing_cells(array: Labels) -> BoolArray:

@@ -106,6 +106,8 @@ class Law:
             if not 0 <= getattr(self, name) <= most:
                 raise InputError(f"must lie between 0 and {most:g}, got {getattr(self, name)}.", argument=name)
         set_frozen(self, errors=errors)
+        if self.copies is not None:  # numbered anew from 0: a table of who was heard has a column for each number
+            set_frozen(self, copies=np.unique(self.copies, return_inverse=True)[1])
 
     @classmethod
     def independent(cls, n_classes: int) -> "Law":

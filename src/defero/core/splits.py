@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from defero.core.checks.arrays import IntArray
 from defero.core.errors import InputError
-from defero.core.labels import missing_cells
+from defero.core.labels import refuse_gaps
 from defero.core.order import in_order_of_appearance
 
 
@@ -175,7 +175,7 @@ def split_in_order(
     if groups is None:
         parts = split_rows(strata, fractions, rng=rng)
     else:
-        _check_no_gaps("groups", groups)  # here a message can still name the row
+        refuse_gaps(groups, name="groups")  # here a message can still name the row
         parts = split_groups(groups[order], strata, fractions, rng=rng)
     return tuple(np.sort(order[part]) for part in parts)
 
@@ -204,17 +204,8 @@ def _check_fractions(fractions: tuple[float, ...]) -> None:
         )
 
 
-def _check_no_gaps(name: str, values: Column) -> None:
-    gaps = np.isnan(values) if values.dtype.kind in "mM" else missing_cells(values) & (values.dtype.kind != "i")
-    if gaps.any():
-        row = int(np.argmax(gaps))
-        raise InputError(
-            f"must be given in every row, got none in row {row}; fill it in or drop the row.", argument=name
-        )
-
-
 def _check_times(times: Column) -> None:
-    _check_no_gaps("times", times)
+    refuse_gaps(times, name="times")
     if times.dtype.kind not in "OUS":
         return
     text = next((row for row, time in enumerate(times.tolist()) if isinstance(time, str | bytes)), None)
@@ -228,7 +219,7 @@ def _check_times(times: Column) -> None:
 
 def _numbered(name: str, values: Column) -> IntArray:
     """Return the index of each distinct value, in the order of their first rows."""
-    _check_no_gaps(name, values)
+    refuse_gaps(values, name=name)
     number: dict[object, int] = {}
     try:
         return np.fromiter((number.setdefault(value, len(number)) for value in values.tolist()), np.int64, len(values))

@@ -290,4 +290,4 @@ def fitted_of(folder: Path, model: Packed, build: type[Team], check: Callable[[T
             "have it exported to ONNX."
         ) from error
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
-        raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error}") from error
+        raise damaged(folder / MANIFEST, f"{type(error).__name__}: {error!s:.400}") from error

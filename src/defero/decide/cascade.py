@@ -5,7 +5,7 @@ given the marks so far. A mark moves P(right) of the marked answer by Bayes' rul
 the others by the covariance of the members' errors: where one member failed, the others are likelier to fail too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,58 +138,58 @@ def cascade_step(
     error_cost : float
         Money that a point of quality is worth.
     """
-    n, n_members = right.shape
-    best = np.where(asked, right, -np.inf)
-    answer = np.where(asked.any(axis=1), best.argmax(axis=1), NOBODY)
-    stop = np.where(answer == NOBODY, -np.inf, error_cost * best.max(axis=1, initial=-np.inf))
-    value = np.full((n, n_members, 2), -np.inf)
-    open_ = can & ~asked
-    for j in range(n_members):
-        rows = np.flatnonzero(open_[:, j])
-        if not rows.size:
-            continue
-        unjudged = np.maximum(best[rows].max(axis=1), right[rows, j])
-        value[rows, j, 0] = error_cost * unjudged - price[rows, j]
-        share, total = marking.share_right(right[rows, j]), np.zeros(len(rows))
-        for mark in (0, 1):
-            then = moved(right[rows], j, marking.after(right[rows, j], mark), covariance)
-            heard_mask = asked[rows].copy()
-            heard_mask[:, j] = True
-            total += (share if mark else 1 - share) * _last_question(
-                then, price[rows], heard_mask, can[rows], marking=marking, covariance=covariance, error_cost=error_cost
-            )
-        value[rows, j, 1] = total - price[rows, j] - marking.price
+    n = len(right)
+    state = _State(right, price, asked, can, marking, covariance, error_cost)
+    stop, value = state.standing(), state.values(depth=2)
     flat = value.reshape(n, -1)
-    top = flat.argmax(axis=1)
-    go = flat[np.arange(n), top] > stop + 1e-12
-    p_right = np.where(answer == NOBODY, np.nan, best.max(axis=1, initial=-np.inf))
-    worth = np.maximum(np.where(go, flat[np.arange(n), top], stop), 0.0)
+    top = flat.argmax(axis=1) if flat.shape[1] else np.zeros(n, dtype=np.int64)
+    most = flat[np.arange(n), top] if flat.shape[1] else np.full(n, -np.inf)
+    go, nobody = most > stop + 1e-12, ~asked.any(axis=1)
+    best = np.where(asked, right, -np.inf)
+    answer = np.where(nobody, NOBODY, best.argmax(axis=1) if flat.shape[1] else NOBODY)
+    p_right = np.where(nobody, np.nan, best.max(axis=1, initial=-np.inf))
+    worth = np.maximum(np.where(go, most, stop), 0.0)
     return CascadeStep(np.where(go, top // 2, NOBODY), go & (top % 2 == 1), answer, p_right, worth)
 
 
-def _last_question(
-    right: FloatArray,
-    price: FloatArray,
-    asked: BoolArray,
-    can: BoolArray,
-    *,
-    marking: Marking,
-    covariance: FloatArray,
-    error_cost: float,
-) -> FloatArray:
-    """Return the value of stopping, or of one more question if that is more, (n,)."""
-    standing = np.where(asked, right, -np.inf).max(axis=1)
-    value = error_cost * standing
-    for k in range(right.shape[1]):
-        rows = np.flatnonzero(can[:, k] & ~asked[:, k])
-        if not rows.size:
-            continue
-        share, judged = marking.share_right(right[rows, k]), np.zeros(len(rows))
-        for mark in (0, 1):
-            then = moved(right[rows], k, marking.after(right[rows, k], mark), covariance)
-            best = np.maximum(np.where(asked[rows], then, -np.inf).max(axis=1), then[:, k])
-            judged += (share if mark else 1 - share) * best
-        plain = np.maximum(standing[rows], right[rows, k])
-        gain = error_cost * np.maximum(plain, judged - marking.price / max(error_cost, 1e-300)) - price[rows, k]
-        value[rows] = np.maximum(value[rows], gain)
-    return value
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What is known of n items; the fields are the arguments of `cascade_step`."""
+
+    right: FloatArray
+    price: FloatArray
+    asked: BoolArray
+    can: BoolArray
+    marking: Marking
+    covariance: FloatArray
+    error_cost: float
+
+    def standing(self) -> FloatArray:
+        """Return what the best answer so far is worth, (n,); -inf where there is none."""
+        best: FloatArray = np.where(self.asked, self.right, -np.inf).max(axis=1, initial=-np.inf)
+        return np.multiply(self.error_cost, best, out=np.full(len(best), -np.inf), where=np.isfinite(best))
+
+    def worth(self, *, depth: int) -> FloatArray:
+        """Return the value of stopping, or of at most so many more questions if that is more, (n,)."""
+        stop = self.standing()
+        return np.maximum(stop, self.values(depth=depth).max(axis=(1, 2), initial=-np.inf)) if depth else stop
+
+    def values(self, *, depth: int) -> FloatArray:
+        """Return the value of asking each member next, not judged and judged, (n, J, 2); -inf where it cannot be."""
+        value = np.full((*self.right.shape, 2), -np.inf)
+        for j in range(self.right.shape[1]):
+            rows = np.flatnonzero(self.can[:, j] & ~self.asked[:, j])
+            if not rows.size:
+                continue
+            own = self.right[rows, j]
+            heard = self.asked[rows].copy()
+            heard[:, j] = True
+            here = replace(self, right=self.right[rows], price=self.price[rows], asked=heard, can=self.can[rows])
+            share = self.marking.share_right(own)
+            judged = np.zeros(len(rows))
+            for mark, chance in ((0, 1 - share), (1, share)):
+                then = moved(here.right, j, self.marking.after(own, mark), self.covariance)
+                judged += chance * replace(here, right=then).worth(depth=depth - 1)
+            value[rows, j, 0] = here.standing() - self.price[rows, j]
+            value[rows, j, 1] = judged - self.price[rows, j] - self.marking.price
+        return value

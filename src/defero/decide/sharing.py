@@ -45,11 +45,11 @@ def shared(
 
     Examples
     --------
-    >>> everybody = np.ones((4, 2), dtype=np.bool_)
+    >>> everybody = np.ones((6, 2), dtype=np.bool_)
     >>> by_number = Sharing(lambda rows: rows.astype(np.uint64))
-    >>> who, n_alike = shared(everybody, np.zeros(4, dtype=np.int64), by_number, expert_names=("ann", "bob"))
+    >>> who, n_alike = shared(everybody, np.zeros(6, dtype=np.int64), by_number, expert_names=("ann", "bob"))
     >>> sorted(who.tolist()), n_alike.tolist()
-    ([0, 0, 1, 1], [2, 2, 2, 2])
+    ([0, 0, 0, 1, 1, 1], [2, 2, 2, 2, 2, 2])
     """
     n_alike = _counts(alike)
     rows = np.flatnonzero(n_alike > 1)

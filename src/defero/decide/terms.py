@@ -224,11 +224,6 @@ class TeamTerms:
         return any(getattr(self, name) is not None for name in LIMITS)
 
     @property
-    def by_item(self) -> bool:
-        """Whether fees or who is there differ from item to item."""
-        return any(one is not None and one.ndim == 2 for one in (self.fees, self.available))
-
-    @property
     def unit(self) -> float:
         """What the dearest error costs; 1 where no error costs anything."""
         return self.costs.largest or 1.0
@@ -452,8 +447,6 @@ def _fees_of(
     """
     if said is None:
         return None, {}, ()
-    if hasattr(said, "columns"):
-        said = {str(name): np.asarray(said[name], dtype=np.float64) for name in said.columns}
     if isinstance(said, str | PathLike):
         raise InputError(f": {said} is a file, which a Study reads; pass {{name: fee}} here.", argument="fees")
     if isinstance(said, Real) and not isinstance(said, bool):
@@ -461,34 +454,55 @@ def _fees_of(
     values: Any = said
     if isinstance(said, bool) or not isinstance(said, Iterable):
         raise InputError(f"must be a number, {{name: fee}}, or one fee for each expert, got {said!r}.", argument="fees")
-    if not isinstance(said, Mapping):
-        if np.ndim(values) == 2:
-            return _fees_of_cases(values, expert_names), {}, ()
-        return np.array(fees_by_name(values, expert_names)), {}, ()
-    own = dict(said)
+    if hasattr(values, "columns"):
+        values = {str(name): np.asarray(values[name], dtype=np.float64) for name in values.columns}
+    if np.ndim(values) == 2:
+        return _fees_of_cases(values, expert_names), {}, ()
+    if len(values) and not expert_names and set(values) != {"all"}:
+        raise InputError(": there are no experts to be paid; leave it out.", argument="fees")
+    if not isinstance(values, Mapping) and len(values) != len(expert_names):
+        raise InputError(
+            f"must name a fee for each of {len(expert_names)} experts, got {len(values)}.", argument="fees"
+        )
+    own = dict(values) if isinstance(values, Mapping) else dict(zip(expert_names, values, strict=True))
     unnamed: tuple[str, ...] = ()
     if "all" in own and "all" not in expert_names:
         everybody = own.pop("all")
-        if _is_number(everybody) and float(everybody) < 0:
-            raise InputError(Argument("fees", {"all": float(everybody)}), ": a fee must not be negative.")
+        _fee("all", everybody)
         own = {**own, **{name: everybody for name in expert_names if name not in own}}
     elif own:
         as_learned = np.full(len(expert_names), scored_only) if learned is None else learned | scored_only
         own |= {name: np.nan for name, one in zip(expert_names, as_learned, strict=True) if one and name not in own}
         unnamed = tuple(name for name in expert_names if name not in own)
-    columns = {name: fee[1:] for name, fee in own.items() if isinstance(fee, str) and fee[:1] == "@" and len(fee) > 1}
-    lengths = {np.shape(fee) for fee in own.values() if np.ndim(fee) == 1}
-    if lengths and not columns:
-        who = by_name("fees", own, expert_names, default=0.0)
+    fees = by_name("fees", own, expert_names, default=0.0)
+    lengths = {np.shape(fee) for fee in fees if np.ndim(fee) == 1}
+    if lengths:
         if len(lengths) > 1:
             raise InputError(f"must be one number for each case, got {join_names(lengths)}.", argument="fees")
-        return _fees_of_cases(np.column_stack([np.broadcast_to(fee, *lengths) for fee in who]), expert_names), {}, ()
-    for name, fee in own.items():
-        if name not in columns and not _is_number(fee):
-            raise InputError(Argument("fees", {name: fee}), ": expected a number, or @ and the name of a column.")
-    amounts = {name: 0.0 if name in columns else float(np.nan if fee is None else fee) for name, fee in own.items()}
-    places = {expert_names.index(name): column for name, column in columns.items() if name in expert_names}
-    return np.array(fees_by_name(amounts, expert_names)), places, unnamed
+        return _fees_of_cases(np.column_stack([np.broadcast_to(fee, *lengths) for fee in fees]), expert_names), {}, ()
+    columns = {j: fee[1:] for j, fee in enumerate(fees) if _is_column(fee)}
+    amounts = [_fee(name, fee) for name, fee in zip(expert_names, fees, strict=True)]
+    return np.array(amounts, dtype=np.float64), columns, unnamed
+
+
+def _is_column(fee: Any) -> bool:
+    return isinstance(fee, str) and fee[:1] == "@" and len(fee) > 1
+
+
+def _fee(name: str, fee: Any) -> float:
+    """Return one fee, 0 where it stands in a column and NaN where it is None; refuse what is none."""
+    try:
+        amount = 0.0 if _is_column(fee) else float(np.nan if fee is None else fee)
+    except (TypeError, ValueError):
+        raise InputError(Argument("fees", {name: fee}), ": expected a number, or @ and the name of a column.") from None
+    if amount < 0:
+        raise InputError(Argument("fees", {name: amount}), ": a fee must not be negative.")
+    if amount == np.inf:
+        who = Argument("absent", [name])
+        raise InputError(
+            Argument("fees", {name: amount}), ": the fee must be finite; to rule an expert out pass ", who, "."
+        )
+    return amount
 
 
 def _fees_of_cases(values: Any, expert_names: tuple[str, ...]) -> FloatArray:
@@ -497,36 +511,3 @@ def _fees_of_cases(values: Any, expert_names: tuple[str, ...]) -> FloatArray:
     unknown = np.isnan(fees)
     known = fee_matrix(np.where(unknown, 0.0, fees), **_shape(fees, expert_names), expert_names=expert_names)
     return np.where(unknown, np.nan, known) if unknown.any() else known
-
-
-def _is_number(fee: Any) -> bool:
-    """Whether a fee is a number; a text that is one counts, and so does None, which is no fee."""
-    try:
-        float(np.nan if fee is None else fee)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def fees_by_name(fees: Any, expert_names: tuple[str, ...]) -> list[float]:
-    """Return fees (J,) in the experts' order, 0 for whoever is not named."""
-    if len(fees) and not expert_names:
-        raise InputError(": there are no experts to be paid; leave it out.", argument="fees")
-    listed = by_name("fees", fees, expert_names, default=0.0)
-    try:
-        fees = [float(np.nan if fee is None else fee) for fee in listed]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"must be numbers in the unit of the error costs: {error}.", argument="fees") from error
-    if len(fees) != len(expert_names):
-        raise InputError(f"must name a fee for each of {len(expert_names)} experts, got {len(fees)}.", argument="fees")
-    for name, fee in zip(expert_names, fees, strict=True):
-        if fee < 0:
-            raise InputError(Argument("fees", {name: fee}), ": a fee must not be negative.")
-        if fee == float("inf"):
-            raise InputError(
-                Argument("fees", {name: fee}),
-                ": the fee must be finite; to rule an expert out pass ",
-                Argument("absent", [name]),
-                ".",
-            )
-    return fees

@@ -143,6 +143,11 @@ class NetworkScorer:
     heads: Mapping[str, Layer]
     reads_classes: bool
 
+    def __post_init__(self) -> None:
+        for name, parts in (("branches", self.branches), ("heads", self.heads)):
+            if not parts.keys() >= {"class", "expert"}:
+                raise InputError(f"must have 'class' and 'expert', got {sorted(parts)}.", argument=name)
+
     def score(self, features: FloatArray) -> Scores:
         """Return the scores of (n, d) features."""
         if self._on_raw_features is not None:

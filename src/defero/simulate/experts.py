@@ -15,6 +15,7 @@ from defero.core.checks.arrays import (
     float_matrix,
     index_numbers,
     probability,
+    refuse,
     whole_number,
 )
 from defero.core.errors import InputError
@@ -43,14 +44,7 @@ def draw_human(votes: ArrayLike, *, rng: np.random.Generator) -> IntArray:
     """
     check_generator(rng)
     counts = float_matrix("votes", votes)
-    negative = np.argwhere(counts < 0)
-    if len(negative):
-        row, column = negative[0]
-        raise InputError(
-            f"must not be negative, got {counts[row, column]:g} for item {row}, class {column}; "
-            "pass counts or fractions.",
-            argument="votes",
-        )
+    refuse("votes", counts, counts < 0, "must not be negative", "pass counts or fractions")
     up_to = np.cumsum(counts, axis=1)
     empty = np.flatnonzero(~(counts > 0).any(axis=1))
     if empty.size:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +14,6 @@ from defero.judge.record.ways import mean_cost
 from defero.study.page import write_page
 from defero.study.study import Study
 from defero.team import Team
-
-
-class Repetition(NamedTuple):
-    """A repetition: the team and its test cases, how often team, model and experts are right, and the model's share."""
-
-    fitted: Team
-    test: ExpertTable
-    team: float
-    model: float
-    experts: list[float]
-    coverage: float
 
 
 def run_demo(
@@ -44,48 +33,48 @@ def run_demo(
     """
     runs = []
     for repetition in range(seeds):
-        runs.append(one_repetition(first_seed + repetition))
+        fitted, test, figures = one_repetition(first_seed + repetition)
+        runs.append(figures)
         if progress is not None:
             progress(repetition + 1)
-    fresh = _leave(runs[-1].fitted, runs[-1].test, out=out, seed=first_seed)
-    page = _report(out, seed=first_seed)
-    return {**_means(runs), "left_cases": fresh, "report": str(page)}
+    gain = mean_cost(np.array([run["team"] - run["model"] for run in runs]))
+    mean = {name: sum(run[name] for run in runs) / seeds for name in runs[-1]}
+    experts = {name: mean.pop(name) for name in test.expert_names}
+    best_of_each = [max(run[name] for name in experts) for run in runs]
+    fresh = _leave(fitted, test, out=out, seed=first_seed)
+    page = out / "report.html"
+    command = f"defero report {out}/model {out}/cases.csv --out {page}{f' --seed {first_seed}' if first_seed else ''}"
+    judged = Study.load(out / "model").evaluate(out / "cases.csv", random_state=first_seed)
+    write_page(judged, page, command=command)
+    return {
+        "seeds": seeds,
+        "cases": len(test),
+        **mean,
+        "gain": gain.per_case,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
+        "experts": experts,
+        "team_above_every_expert": min(run["team"] for run in runs) > max(best_of_each),
+        "left_cases": fresh,
+        "report": str(page),
+    }
 
 
-def one_repetition(seed: int) -> Repetition:
-    """Fit a team to a third of the digits and judge it on the others."""
+def one_repetition(seed: int) -> tuple[Team, ExpertTable, dict[str, float]]:
+    """Fit a team to a third of the digits and judge it on the others; return it with these cases and the figures."""
     from defero import DeferralClassifier
     from defero.datasets.tables import digits_team
 
     train, test = digits_team(random_state=seed).split(1 / 3, 2 / 3, random_state=seed)
     estimator = DeferralClassifier(random_state=seed)
     estimator.fit(train.features, train.labels, experts=train.answers)
-    return Repetition(
-        estimator.team_,
-        test,
-        team=estimator.score(test.features, test.labels, experts=test.answers),
-        model=float((estimator.predict(test.features) == test.labels).mean()),
-        experts=test.correct.mean(axis=0).tolist(),
-        coverage=estimator.decide(test.features).coverage,
-    )
-
-
-def _means(runs: list[Repetition]) -> dict[str, Any]:
-    """Return the means over the repetitions, and the gain of the team with its interval."""
-    gain = mean_cost(np.array([run.team - run.model for run in runs]))
-    each = [sum(column) / len(runs) for column in zip(*(run.experts for run in runs), strict=True)]
-    return {
-        "seeds": len(runs),
-        "cases": len(runs[-1].test),
-        "team": sum(run.team for run in runs) / len(runs),
-        "model": sum(run.model for run in runs) / len(runs),
-        "gain": gain.per_case,
-        "gain_low": gain.low,
-        "gain_high": gain.high,
-        "experts": dict(zip(runs[-1].test.expert_names, each, strict=True)),
-        "team_above_every_expert": min(run.team for run in runs) > max(max(run.experts) for run in runs),
-        "coverage": sum(run.coverage for run in runs) / len(runs),
+    figures = {
+        "team": estimator.score(test.features, test.labels, experts=test.answers),
+        "model": float((estimator.predict(test.features) == test.labels).mean()),
+        "coverage": estimator.decide(test.features).coverage,
     }
+    figures |= dict(zip(test.expert_names, test.correct.mean(axis=0).tolist(), strict=True))
+    return estimator.team_, test, figures
 
 
 def _leave(team: Team, test: ExpertTable, *, out: Path, seed: int) -> int:
@@ -104,12 +93,3 @@ def leave_tables(out: Path) -> None:
     """Write the tables of the tutorial to a folder."""
     for name in ("clinic.csv", "clinic_new.csv"):
         (out / name).write_bytes((files("defero.datasets") / name).read_bytes())
-
-
-def _report(out: Path, *, seed: int) -> Path:
-    """Write the report of what was left in a folder."""
-    page = out / "report.html"
-    command = f"defero report {out}/model {out}/cases.csv --out {page}" + ("" if seed == 0 else f" --seed {seed}")
-    judged = Study.load(out / "model").evaluate(out / "cases.csv", random_state=seed)
-    write_page(judged, page, command=command)
-    return page

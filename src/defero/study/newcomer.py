@@ -138,11 +138,10 @@ def join_team(team: Team, name: str, cases: Cases) -> tuple[Team, list[str]]:
         features.check()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if table.scores is not None:
-            joined = team.copy().add_expert(name, answered_rows.features, answered_rows.scores)
-        else:
-            answers = answered_rows.classes[answered_rows.answer_idx[:, 0]] if len(answered_rows) else None
-            joined = team.copy().add_expert(name, answered_rows.features, answered_rows.labels, answers)
+        y = answered_rows.labels if table.scores is None else answered_rows.scores
+        codes = None if table.scores is not None or not len(answered_rows) else answered_rows.answer_idx[:, 0]
+        answers = None if codes is None else answered_rows.classes[codes]
+        joined = team.copy().add_expert(name, answered_rows.features, y, answers)
     notes = [str(one.message) for one in caught if "drops the panel" not in str(one.message)]
     return replace(joined, seen=with_groups_of(joined, cases)), notes
 
@@ -173,7 +172,8 @@ def with_new_panels(
             f"{read.cases.source}: the team has seen all {len(read.cases)} rows, and nothing can be promised on those; "
             "pass other cases."
         )
-    rows, panel, words = read.cases.table.take(unseen), before.panel, dict[str, Any]()
+    rows, panel = read.cases.table.take(unseen), before.panel
+    words: dict[str, Any] = {"alpha": ALPHA, "target": TARGET}
     if panel is not None:
         words = {"alpha": panel.predictor.alpha, "target": panel.predictor.target}
         words["terms"] = Terms(
@@ -181,7 +181,6 @@ def with_new_panels(
             cost_matrix=panel.cost_matrix,
             available=None if panel.available is None else [*panel.available, True],
         )
-    words = {"alpha": ALPHA, "target": TARGET, **words}
     team = read.team.copy().conformalize(rows.features, rows.labels, rows.answers, **words, disjoint=True)
     n_seen = int((~unseen).sum())
     notes = [f"{read.cases.source}: {n_seen} rows were seen and are left out of the panels."] if n_seen else []

@@ -54,15 +54,14 @@ def four_parts(
             f"{Argument('groups')} and {Argument('time')} cannot be combined: the cases of one group can lie in "
             "two periods. Pass one of them."
         )
-    scored, group_ids = cases.table.scores is not None, None if groups is None else _names(cases, groups, what="group")
+    scored, group_ids = cases.table.scores is not None, None if groups is None else _names(cases, groups)
     order = _order(cases, group_ids)
     if scored and groups is None:
         group_ids = equal_rows(cases.table.features, text=cases.spec.text)
         if len(np.unique(group_ids)) < 2:
-            rows_here = (
-                count_of(len(cases), "row") + " with a score" + ("" if len(cases) == 1 else ", all of one group")
-            )
-            raise TableError(f"{source}: has {rows_here}: nothing is left for the test; add rows.")
+            rows_here = count_of(len(cases), "row") + " with a score"
+            one_group = "" if len(cases) == 1 else ", all of one group"
+            raise TableError(f"{source}: has {rows_here}{one_group}: nothing is left for the test; add rows.")
     cutter = _Cutter(
         place=np.argsort(order),
         label_idx=cases.table.label_idx,
@@ -71,19 +70,15 @@ def four_parts(
         rng=np.random.default_rng(random_state),
     )
     try:
-        if split is None and scored:  # nothing is calibrated, and there are no panels
-            learn_idx, test_idx = cutter.cut(np.arange(len(cases.table)), (1 - test_share, test_share))
-            rows: Parts = (learn_idx, learn_idx[:0], learn_idx[:0], test_idx)
-        elif split is None:
-            rest = 1 - test_share
-            other = _other_share(rest * len(cases.table))
-            panels = other * _share_for_panels(cases.table, rest)
-            sizes = ((1 - other - panels) * rest, other * rest, panels * rest, test_share)
-            rows = cutter.cut(np.arange(len(cases.table)), sizes)
-        else:
-            rows = _as_the_column_says(_roles(cases, split), cutter, cases=cases, column=split)
+        if split is not None:
+            rows = _as_the_column_says(cases, split, cutter)
             if cutter.groups is not None:
                 refuse_shared_groups(cutter.groups, rows)
+        else:
+            rows = cutter.cut(
+                np.arange(len(cases.table)),
+                (1 - test_share, test_share) if scored else _sizes(cases.table, 1 - test_share),
+            )
     except SplitError as error:
         argument = Argument("groups" if error.argument == "groups" else "time")
         finer = "smaller groups" if argument.name == "groups" else "finer times"
@@ -95,6 +90,8 @@ def four_parts(
         raise TableError(
             f"{source}: column {column}: {error.reason}{'' if error.advice is None else advice}."
         ) from error
+    if scored:  # nothing is calibrated, and there are no panels
+        rows = (rows[0], rows[0][:0], rows[0][:0], rows[1])
     learn, calibrate, conformalize, test = (cases.table.take(part) for part in rows)
     return learn, calibrate, conformalize, test
 
@@ -127,73 +124,68 @@ class _Cutter:
         return split_in_order(order, self.label_idx, sizes, rng=self.rng, groups=self.groups)
 
 
-def _as_the_column_says(role: NDArray[Any], cutter: _Cutter, *, cases: Cases, column: str) -> Parts:
-    source = cases.source
+def _as_the_column_says(cases: Cases, column: str, cutter: _Cutter) -> Parts:
+    role = _roles(cases, column)
     rows = {name: np.flatnonzero(role == name) for name in PARTS}
     for name, what in (("test", "for the test"), ("learn", "to learn from")):
         if not len(rows[name]):
-            raise TableError(f"{source}: column {column}: no case is {what} ({join_names(PARTS[name])}).")
+            raise TableError(f"{cases.source}: column {column}: no case is {what} ({join_names(PARTS[name])}).")
     if cases.table.scores is not None:
-        learn = np.sort(np.concatenate([rows[name] for name in rows if name != "test"]))
-        return (learn, learn[:0], learn[:0], rows["test"])
+        return np.flatnonzero(role != "test"), rows["test"]
+    others = ("calibrate", "conformalize")
     if len(rows["held"]):
-        lacking = [name for name in ("calibrate", "conformalize") if not len(rows[name])]
+        lacking = [name for name in others if not len(rows[name])]
         if len(lacking) == 1:
             rows[lacking[0]] = rows["held"]
         else:
-            first, second = cutter.cut(rows["held"], (0.5, 0.5))
-            rows["calibrate"] = np.concatenate([rows["calibrate"], first])
-            rows["conformalize"] = np.concatenate([rows["conformalize"], second])
-    lacking = [name for name in ("calibrate", "conformalize") if not len(rows[name])]
+            for name, half in zip(others, cutter.cut(rows["held"], (0.5, 0.5)), strict=True):
+                rows[name] = np.concatenate([rows[name], half])
+    lacking = [name for name in others if not len(rows[name])]
     if lacking:
-        other = _other_share(len(rows["learn"]))
-        panels = other * _share_for_panels(cases.table.take(rows["learn"]))
-        shares = [panels if name == "conformalize" else other for name in lacking]
-        rows["learn"], *cut = cutter.cut(rows["learn"], (1 - 2 * other + (other - panels), *shares))
-        rows.update(zip(lacking, cut, strict=True))
-    return tuple(np.sort(rows[name]) for name in ("learn", "calibrate", "conformalize", "test"))
+        learn, *shares, _ = _sizes(cases.table.take(rows["learn"]), 1.0)
+        cut = [share for name, share in zip(others, shares, strict=True) if name in lacking]
+        rows["learn"], *parts = cutter.cut(rows["learn"], (learn, *cut))
+        rows.update(zip(lacking, parts, strict=True))
+    return tuple(np.sort(rows[name]) for name in ("learn", *others, "test"))
 
 
-def _other_share(n_cases: float) -> float:
-    """Return the share of each of the parts to calibrate and to conformalize, of so many cases."""
-    return min(OTHER, MOST_OTHER / n_cases)
-
-
-def _share_for_panels(table: ExpertTable, share: float = 1.0) -> float:
-    """Return how much of the usual part for panels is cut from a share of the cases.
+def _sizes(table: ExpertTable, share: float) -> tuple[float, float, float, float]:
+    """Return the sizes of the four parts, where a share of the cases is not for the test.
 
     Where most cells are empty, a case says little about panels but has some of the few answers to learn an expert's
-    skill from: below `FEW_ANSWERS` answers of the median expert the part shrinks in proportion.
+    skill from: below `FEW_ANSWERS` answers of the median expert the part for panels shrinks in proportion.
     """
+    other = min(OTHER, MOST_OTHER / (share * len(table)))
     n_answers = share * float(np.median(table.answer_counts)) if len(table.answer_counts) else 0.0
-    if n_answers >= 0.5 * share * len(table):
-        return 1.0
-    return min(1.0, max(n_answers, 10.0) / FEW_ANSWERS)
+    enough = n_answers >= 0.5 * share * len(table)
+    panels = other if enough else other * min(1.0, max(n_answers, 10.0) / FEW_ANSWERS)
+    return (1 - other - panels) * share, other * share, panels * share, 1 - share
 
 
 def _roles(cases: Cases, column: str) -> NDArray[Any]:
     """Return the part that each case is in, by name."""
-    cells = cases.apart[column]
-    _refuse_blank(cases, column, what="part")
-    known = {cell: part_named(cell) for cell in cells.unique().tolist()}
-    roles = np.array([known[cell] for cell in cells.tolist()], dtype=object)
-    strange: BoolArray = np.array([role is None for role in roles], dtype=np.bool_)
-    if strange.any():
-        place = int(np.argmax(strange))
+    cells = _filled(cases, column, what="part").tolist()
+    known = {cell: part_named(cell) for cell in set(cells)}
+    roles = np.array([known[cell] for cell in cells], dtype=object)
+    if None in known.values():
+        place = cells.index(next(cell for cell in cells if known[cell] is None))
         words = join_names(words[0] for words in PARTS.values())
-        raise _refused(cases, column, place, f"{quote_cell(cells.iloc[place])} names no part; expected {words}.")
+        raise _refused(cases, column, place, f"{quote_cell(cells[place])} names no part; expected {words}.")
     return roles
 
 
-def _names(cases: Cases, column: str, *, what: str) -> NDArray[Any]:
-    _refuse_blank(cases, column, what=what)
-    return np.array([*map(name_text, cases.apart[column].tolist()), None], dtype=object)[:-1]
+def _names(cases: Cases, column: str) -> NDArray[Any]:
+    """Return the group of each case, by name."""
+    return np.array([*map(name_text, _filled(cases, column, what="group").tolist()), None], dtype=object)[:-1]
 
 
-def _refuse_blank(cases: Cases, column: str, *, what: str) -> None:
-    place = next((place for place, cell in enumerate(cases.apart[column].tolist()) if is_blank(cell)), None)
+def _filled(cases: Cases, column: str, *, what: str) -> "pd.Series[Any]":
+    """Return a column that has no blank cells."""
+    cells = cases.apart[column]
+    place = next((place for place, cell in enumerate(cells.tolist()) if is_blank(cell)), None)
     if place is not None:
         raise _refused(cases, column, place, f"the {what} is blank; fill it in or drop the row.")
+    return cells
 
 
 def _refused(cases: Cases, column: str, place: int, why: str) -> TableError:
@@ -203,8 +195,7 @@ def _refused(cases: Cases, column: str, place: int, why: str) -> TableError:
 
 def _times(cases: Cases, column: str) -> NDArray[Any]:
     """Return (n,) numbers or dates that grow with time."""
-    _refuse_blank(cases, column, what="time")
-    cells = cases.apart[column]
+    cells = _filled(cases, column, what="time")
     if cells.dtype.kind == "M":
         return cells.to_numpy()
     values, wrong = numbers(cells)

@@ -74,7 +74,7 @@ class FitFacts:
     joined: tuple[str, ...] = ()
     choice: str | None = None
     judge: tuple[Share, Share] | None = None
-    fees: Mapping[str, Any] = field(default_factory=dict)
+    fees: Mapping[str, float | str] = field(default_factory=dict)
     error_cost: float | None = None
 
     def with_expert(self, name: str) -> Self:

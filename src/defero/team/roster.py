@@ -144,6 +144,7 @@ def _of_scores(team: "Team") -> Any:
 
 def partial_fit(team: "Team", X: Any, y: ArrayLike, experts: object, *, disjoint: bool) -> "Team":
     """Return a team whose experts' skill has learned from new cases; see `Team.partial_fit`."""
+    team.need_classes("partial_fit")
     label_idx = encode_labels(y, team.classes)
     answer_idx = team.answer_numbers(experts, n_items=len(label_idx))
     scorer = team.scorer

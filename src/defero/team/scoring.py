@@ -125,7 +125,7 @@ def cases_of(team: "Team", X: Any, features: Any, *, start: int = 0) -> Callable
         return lambda rows: row_hashes(features.take(rows).identities())
     if hasattr(features, "iloc"):
         return lambda rows: row_hashes(features.iloc[rows])
-    if isinstance(features, np.ndarray) and features.dtype.kind in "biuf":
+    if isinstance(features, np.ndarray) and features.ndim == 2 and features.dtype.kind in "biuf":
         return lambda rows: row_hashes(features[rows])
     return lambda rows: (rows + start).astype(np.uint64)
 

@@ -202,8 +202,8 @@ BAD_FITS = [
     ({"correct": [["yes", "no"]]}, r"correct must be True or False \(or 1 or 0\) in each cell"),
     ({"observed": [True, True]}, r"observed must have shape \(1, 2\) of the other arguments, got \(2,\)"),
     ({"strata": ["a", "b"]}, r"strata must have shape \(1,\), one stratum per item, got \(2,\)"),
-    ({"strata": [None]}, "strata must name a stratum for each item, got None for item 0"),
-    ({"strata": [math.nan]}, "strata must name a stratum for each item, got nan for item 0"),
+    ({"strata": [None]}, "strata must be given in every row, got none in row 0"),
+    ({"strata": [math.nan]}, "strata must be given in every row, got nan in row 0"),
 ]
 
 

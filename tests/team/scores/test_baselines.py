@@ -49,7 +49,7 @@ def test_all_ways_are_judged_on_the_same_items():
     assert record.gain[0] == 0
     assert record.oracle.quality == pytest.approx(scores[200:].max(axis=1).mean())
     assert record.kept.mean() == pytest.approx(record.pool.quality / 2)
-    assert record.has_gaps
+    assert record.free is not None
     assert record.compared_items() == "200 of 400 items, those with a score of star,"
     assert record.to_dict()["compared_items"] == 200
 

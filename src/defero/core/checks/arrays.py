@@ -2,7 +2,7 @@
 
 import operator
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -93,7 +93,8 @@ def float_matrix(name: str, value: ArrayLike, *, gaps: bool = False) -> FloatArr
         raise InputError(f"must be numbers of shape (n, columns): {error}.", argument=name) from error
     check_shape(name, matrix, ("n", "columns"))
     wrong = np.isinf(matrix) if gaps else ~np.isfinite(matrix)
-    refuse(name, matrix, wrong, "must be finite", "fill or drop such cells first")
+    remedy = ", or pass a DataFrame, whose missing cells are filled" if name == "X" else " first"
+    refuse(name, matrix, wrong, "must be finite", f"fill or drop such cells{remedy}")
     return matrix
 
 
@@ -141,11 +142,10 @@ def fee_matrix(
 ) -> FloatArray:
     """Return the fees, (n, J), none negative, in the unit of the costs; 0 by default."""
     fees = price_matrix("fees", value, n_items=n_items, n_experts=n_experts)
-    if fees.size and fees.min() < 0:
-        row, expert = np.argwhere(fees < 0)[0]
-        whom = f"expert {expert}" if expert_names is None else expert_names[expert]
-        where = f" at row {row}" if value is not None and np.ndim(value) == 2 else ""
-        raise InputError(f"must not be negative, got {fees[row, expert]:g} for {whom}{where}.", argument="fees")
+    if value is not None:
+        given = np.asarray(value, dtype=np.float64)
+        who = expert_names or [f"expert {expert}" for expert in range(n_experts)]
+        refuse("fees", given, given < 0, "must not be negative", who=who)
     return fees
 
 
@@ -220,8 +220,8 @@ def flags(name: str, value: ArrayLike, *, n_items: int | None = None) -> BoolArr
     return true_or_false(name, array)
 
 
-def place(array: NDArray[Any], invalid: BoolArray) -> str:
-    """Write the first invalid value of (n,) or (n, columns), and its position.
+def place(array: NDArray[Any], invalid: BoolArray, who: Sequence[str] = ()) -> str:
+    """Write the first invalid value of (n,) or (n, columns), and its position; `who` names what the last axis is.
 
     >>> place(np.array([[1, 7]]), np.array([[False, True]]))
     '7 at row 0, column 1'
@@ -229,18 +229,22 @@ def place(array: NDArray[Any], invalid: BoolArray) -> str:
     cell = tuple(np.argwhere(invalid)[0])
     value = array[cell]
     text = f"{value:g}" if isinstance(value, np.floating) else str(value)
+    if who:
+        return f"{text} for {who[cell[-1]]}" + (f" in row {cell[0]}" if len(cell) == 2 else "")
     return f"{text} for item {cell[0]}" if len(cell) == 1 else f"{text} at row {cell[0]}, column {cell[1]}"
 
 
-def refuse(name: str, array: NDArray[Any], invalid: BoolArray, rule: str, remedy: str = "") -> None:
-    """Raise if any cell of (n,) or (n, columns) is invalid.
+def refuse(
+    name: str, array: NDArray[Any], invalid: BoolArray, rule: str, remedy: str = "", *, who: Sequence[str] = ()
+) -> None:
+    """Raise if any cell of (n,) or (n, columns) is invalid; `who` names what the last axis is.
 
     >>> refuse("gain", np.array([1.0, np.nan]), np.array([False, True]), "must be a number", "drop the item")
     Traceback (most recent call last):
     defero.core.errors.InputError: gain must be a number, got nan for item 1; drop the item.
     """
     if invalid.any():
-        raise InputError(f"{rule}, got {place(array, invalid)}{'; ' * bool(remedy)}{remedy}.", argument=name)
+        raise InputError(f"{rule}, got {place(array, invalid, who)}{'; ' * bool(remedy)}{remedy}.", argument=name)
 
 
 def numbers(name: str, value: ArrayLike, *, n_items: int | None = None) -> FloatArray:

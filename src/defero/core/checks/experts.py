@@ -15,7 +15,7 @@ from defero.core.checks.arrays import (
     refuse,
 )
 from defero.core.errors import InputError
-from defero.core.labels import MISSING, Labels, as_column, is_missing, missing_cells
+from defero.core.labels import MISSING, Labels, as_column, missing_cells, refuse_gaps
 from defero.core.results import MODEL, Decision
 
 Stratum = str | bool | int | float | None
@@ -73,12 +73,7 @@ def complete_labels(name: str, value: ArrayLike, *, n_items: int) -> Labels:
     """
     labels = as_column(value, name=name)
     check_length(name, labels, n_items=n_items)
-    empty = np.flatnonzero(missing_cells(labels)) if labels.dtype.kind in "Of" else np.empty(0)
-    if empty.size:
-        raise InputError(
-            f"must have a value for each item, got none for item {int(empty[0])}; fill it in or drop the item.",
-            argument=name,
-        )
+    refuse_gaps(labels, name=name)
     return labels
 
 
@@ -90,13 +85,8 @@ def stratum_names(strata: ArrayLike, *, n_items: int) -> list[Stratum]:
     """
     array = np.asarray(strata)
     check_shape("strata", array, (n_items,), like=", one stratum per item")
-    names = [one.item() if isinstance(one, np.generic) else one for one in array.tolist()]
-    for one in dict.fromkeys(names):
-        if is_missing(one):
-            raise InputError(
-                f"must name a stratum for each item, got {one} for item {names.index(one)}.", argument="strata"
-            )
-    return names
+    refuse_gaps(array, name="strata")
+    return [one.item() if isinstance(one, np.generic) else one for one in array.tolist()]
 
 
 def chosen_experts(expert: ArrayLike | Decision) -> IntArray:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, by_name, names
+from defero.core.checks.arrays import FloatArray, by_name, names, refuse
 from defero.core.errors import Argument, InputError
 
 _ANOTHER_SCALE = 2.0
@@ -42,12 +42,7 @@ def score_matrix(
     who = names("expert_names", expert_names, count=matrix.shape[1])
     with np.errstate(invalid="ignore"):
         wrong = (matrix < 0) | (matrix > 1)
-    if wrong.any():
-        row, j = np.argwhere(wrong)[0]
-        raise InputError(
-            f"must lie in [0, 1], got {matrix[row, j]:g} for {who[j]} in row {row}; {_remedy(matrix)}.",
-            argument=argument,
-        )
+    refuse(argument, matrix, wrong, "must lie in [0, 1]", _remedy(matrix) if wrong.any() else "", who=who)
     return matrix, who
 
 
@@ -126,15 +121,7 @@ def price_matrix(prices: Any, expert_names: tuple[str, ...], *, n_items: int) ->
         raise InputError(
             f"must have shape {shape[1:]} or {shape}, one column per expert, got {matrix.shape}.", argument="prices"
         )
+    remedy = f"leave out who cannot be asked with {Argument('absent')}"
     wrong = (matrix < 0) | np.isinf(matrix)
-    if wrong.any():
-        place = np.argwhere(wrong)[0].tolist()
-        where = f" in row {place[0]}" if len(place) > 1 else ""
-        raise InputError(
-            f"must be finite and not negative, got {matrix[tuple(place)]:g} for {expert_names[place[-1]]}{where}; "
-            "leave out who cannot be asked with ",
-            Argument("absent"),
-            ".",
-            argument="prices",
-        )
+    refuse("prices", matrix, wrong, "must be finite and not negative", remedy, who=expert_names)
     return np.broadcast_to(matrix, shape).astype(np.float64)

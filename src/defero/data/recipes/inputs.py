@@ -1,4 +1,4 @@
-"""What a pool reads: a matrix, a table, one record, or texts."""
+"""What a team reads: a matrix, a table, one record, or texts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,30 +33,6 @@ class ItemColumns:
 
     def __len__(self) -> int:
         return len(next(iter(self._values.values()), []))
-
-
-def feature_matrix(X: Any, recipe: FeatureRecipe | None, n_features: int, **where: Any) -> NDArray[Any]:
-    """Return the features of n items, (n, d), float32 where they came so.
-
-    Parameters
-    ----------
-    X : (n, d), (d,), DataFrame, {column: value} or texts
-        A table, a record or texts where the pool was fitted on a table.
-    recipe : FeatureRecipe, optional
-    n_features : int
-        d.
-    where
-        `source` and `first_row` of messages.
-    """
-    if recipe is not None:
-        return recipe.apply(as_table(X, recipe), **where)
-    matrix = as_matrix(X)
-    if matrix.shape[1] != n_features:
-        raise InputError(
-            f"must have {n_features} columns as in fit, got shape {np.shape(X)}.",
-            argument="X",
-        )
-    return matrix
 
 
 def input_columns(X: Any, recipe: FeatureRecipe | None) -> Any:

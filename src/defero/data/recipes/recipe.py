@@ -261,7 +261,8 @@ class FeatureRecipe:
         absent = [name for name in self.inputs if name not in keys]
         if absent:
             offer = did_you_mean(absent[0], self.extra(frame))
-            raise TableError(f"{source}: no column {join_names(map(repr, absent))}, which training had{offer}")
+            which = join_names([f"{name!r:.100}" for name in absent])
+            raise TableError(f"{source}: no column {which}, which training had{offer}")
         return keys
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray, refuse
 from defero.core.checks.scores import price_matrix, score_matrix
 from defero.core.errors import InputError
 from defero.core.order import in_order_of_appearance, row_order
@@ -207,9 +207,7 @@ class ExpertPool(BaseEstimator):
         if recipe is not None:
             return recipe.apply(table), recipe, table[list(recipe.inputs)]
         matrix = as_matrix(X).astype(np.float64)
-        if not np.isfinite(matrix).all():
-            row, column = np.argwhere(~np.isfinite(matrix))[0]
-            raise InputError(f"must be finite, got {matrix[row, column]} at row {row}, column {column}.", argument="X")
+        refuse("X", matrix, ~np.isfinite(matrix), "must be finite")
         return matrix, None, matrix
 
     # What a fitted pool does is what its team does.

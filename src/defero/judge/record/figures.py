@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
+from defero.core.display import aligned
 from defero.core.wording import money, percent
 from defero.judge.intervals import Comparison, Share
 
@@ -160,17 +161,5 @@ class FigureTable:
         return replace(self, head=[self.head[i] for i in columns], rows=[[row[i] for i in columns] for row in shown])
 
     def text(self) -> str:
-        """Lay out the cells in columns: the first to the left, the others to the right.
-
-        >>> print(FigureTable(["who", "n"], [["ann", "12"], ["bob", "3"]]).text())
-        who   n
-        ann  12
-        bob   3
-        """
-        rows = [list(map(str, row)) for row in (self.head, *self.rows)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = (
-            (one.rjust(w) if i else one.ljust(w) for i, (one, w) in enumerate(zip(row, widths, strict=True)))
-            for row in rows
-        )
-        return "\n".join("  ".join(line).rstrip() for line in lines)
+        """Lay out the cells in columns: the first to the left, the others to the right."""
+        return "\n".join(aligned([list(map(str, row)) for row in (self.head, *self.rows)], to_right=True))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.display import plain
 from defero.core.results import MODEL as NOBODY
 from defero.core.results import Decision
 from defero.core.wording import count_of, money
@@ -226,11 +227,6 @@ class ScoreRecord:
         gap = self.oracle.quality - self.best_single.quality
         return (self.pool.quality - self.best_single.quality) / gap if gap > 1e-12 else float("nan")
 
-    @property
-    def has_gaps(self) -> bool:
-        """Whether a member who can be asked has no score for some item."""
-        return self.free is not None
-
     def compared_items(self) -> str:
         """Return on which items the ways are compared, in words."""
         every = count_of(len(self.scores), "item")
@@ -280,39 +276,28 @@ class ScoreRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
+        ways = {"best_single": self.best_single, "best_at_trade_off": self.best_paid, "random": self.random}
+        gain, net_gain = (dict(zip(_ENDS, map(number, one), strict=True)) for one in (self.gain, self.net_gain))
+        pool = {
+            **{name: number(getattr(self.pool, name)) for name in ("quality", "cost")},
+            **{name: number(getattr(self, name)) for name in ("area", "gap_share")},
+            "trade_off": number(self.error_cost),
+            "net_value": number(self.pool.net_value(self.error_cost)),
+        }
+        own = {"gain": gain, "net_gain": net_gain, "chosen_among_all": self.free, "members": self.members()}
         return {
             "items": len(self.scores),
             "compared_items": int(self.compared.sum()),
             "unanswered_items": self.n_unanswered,
             "one_score_each": self.one_score_each,
-            "pool": {
-                "quality": number(self.pool.quality),
-                "cost": number(self.pool.cost),
-                "area": number(self.area),
-                "gap_share": number(self.gap_share),
-                "gain": {key: number(one) for key, one in zip(("difference", "low", "high"), self.gain, strict=True)},
-                "trade_off": number(self.error_cost),
-                "chosen_among_all": None if self.free is None else self.free.to_dict(),
-                "net_value": number(self.pool.net_value(self.error_cost)),
-                "net_gain": {
-                    key: number(one) for key, one in zip(("difference", "low", "high"), self.net_gain, strict=True)
-                },
-                "members": self.members(),
-                "frontier": _frontier(self.curve),
-            },
+            "pool": pool | plain(own) | {"frontier": _frontier(self.curve)},
             "promised": number(self.promised),
             "kept": number(self.mean_kept),
-            "ways": {
-                key: None if way is None else way.to_dict()
-                for key, way in (
-                    ("best_single", self.best_single),
-                    ("best_at_trade_off", self.best_paid),
-                    ("random", self.random),
-                    ("cheapest", self.cheapest),
-                    ("oracle", self.oracle),
-                )
-            },
+            "ways": plain({**ways, "cheapest": self.cheapest, "oracle": self.oracle}),
         }
+
+
+_ENDS = ("difference", "low", "high")
 
 
 def _mean(values: FloatArray) -> float:

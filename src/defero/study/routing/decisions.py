@@ -20,6 +20,7 @@ from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.display import HTML_ROWS, html_table
 from defero.core.labels import Labels
+from defero.core.results import MODEL
 from defero.core.wording import count_of, join_names, money, percent
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
 from defero.data.recipes.columns import remark_sentences
@@ -32,7 +33,7 @@ SETTLED = "settled"
 """The route of a case whose label rests on experts' answers so far."""
 MOST_SHOWN = 20
 """Of more experts those who get most are shown."""
-SHOWN = ("ask", "label", "p_right", "route", "score", "price", "model_says", "expected_cost", "reason")
+SHOWN = ("ask", "label", "p_right", "route", "fee", "model_says", "expected_cost", "reason")
 """Columns of decisions that a notebook shows beside the case; all others are in `to_frame`."""
 
 
@@ -294,28 +295,50 @@ def decision_columns(
     if model_idx is not None:
         class_idx, p_model = model_idx, np.where(model_idx == class_idx, p_model, at(scores.class_proba, model_idx))
     names, who, deferred = decision.expert_names, decision.expert, decision.deferred
-    alone, model_says, p_model = text_at((*names, ""), who), text_at(classes, class_idx), p_model.round(6)
+    model_says, p_model = text_at(classes, class_idx), p_model.round(6)
     # Six digits are more than anybody can know of a probability, and keep the file readable.
     probabilities = {}
     for j, name in enumerate(names):
         probabilities[f"p_{name}"] = scores.expert_proba[:, j].round(6)
         if sd is not None:
             probabilities[f"sd_{name}"] = sd[:, j].round(6)
-    panel = alone if panels is None else text_array(_joined(panels & deferred[:, None], names))
-    p_right = np.where(deferred, np.nan, p_model)
+    panel = None if panels is None else text_array(_joined(panels & deferred[:, None], names))
+    columns = who_columns(names, who, model_says, p_model, decision.expected_cost, decision.phrases(), panel=panel)
+    reason, unusual = columns.pop("reason"), text_array(decision.unusual)
+    if ask_panel:
+        columns["ask"] = columns["panel"]
+    beside = {"model_says": model_says, "unusual": unusual, "p_model": p_model}
+    return {**columns, **beside, **probabilities, "reason": reason}
+
+
+def who_columns(
+    expert_names: tuple[str, ...],
+    ask: IntArray,
+    label: Labels,
+    p_right: FloatArray,
+    expected_cost: FloatArray,
+    reason: Any,
+    *,
+    p_used: FloatArray | None = None,
+    settled: BoolArray | None = None,
+    panel: Any = None,
+) -> Columns:
+    """Lay out whom to ask (n,), -1: nobody, the label, P(it is right), and whether answers so far have settled it.
+
+    `p_used` is the P(it is right) that decided, where that is another; `panel` (n,) are names.
+    """
+    is_asked, alone = ask != MODEL, text_at((*expert_names, ""), ask)
+    p_right = np.where(is_asked, np.nan, p_right).round(6)
+    by_answers = np.zeros(len(ask), dtype=np.bool_) if settled is None else settled & ~is_asked
     return {
-        "ask": panel if ask_panel else alone,
-        "label": blank_where(deferred, model_says),
+        "ask": alone,
+        "label": blank_where(is_asked, label),
         "p_right": p_right,
-        "p_used": p_right,  # without answers there is nothing to temper
-        "expected_cost": decision.expected_cost.round(6),
-        "route": text_at((*names, "model"), who),
-        "panel": panel,
-        "model_says": model_says,
-        "unusual": text_array(decision.unusual),
-        "p_model": p_model,
-        **probabilities,
-        "reason": text_array(decision.phrases()),
+        "p_used": p_right if p_used is None else np.where(is_asked, np.nan, p_used).round(6),
+        "expected_cost": expected_cost.round(6),
+        "route": text_at((*expert_names, SETTLED, "model"), np.where(by_answers, len(expert_names), ask)),
+        "panel": alone if panel is None else panel,
+        "reason": text_array(reason),
     }
 
 

@@ -1,6 +1,6 @@
 """How the cases of a file are settled that do not stand for themselves: limits, answers so far, asking in turn."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, probability
 from defero.core.errors import Argument, InputError
-from defero.core.labels import MISSING, Labels, encode_labels
+from defero.core.labels import MISSING, encode_labels
 from defero.core.results import MODEL, Assignment
 from defero.core.scores import Scores
 from defero.core.wording import did_you_mean, join_names
@@ -20,40 +20,32 @@ from defero.decide.assigning.limits import capacity_of
 from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
 from defero.study.reading import Reading
-from defero.study.routing.decisions import SETTLED, blank_where, score_columns
+from defero.study.routing.arrivals import Arrivals
+from defero.study.routing.decisions import score_columns, who_columns
 from defero.team import Team
 from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of, with_prices
 from defero.team.score_facts import facts_of
 
 
-def answers_so_far(
-    team: Team, pieces: Iterable[pd.DataFrame], reading: Reading, *, key: str | None, source: str, first_row: int
-) -> tuple[IntArray, list[str]]:
-    """Return the answers of a log to the cases of a file as class numbers (n, J), and notes on the log.
+def answers_so_far(team: Team, arrivals: Arrivals, reading: Reading) -> tuple[IntArray, list[str]]:
+    """Return the answers of a log to the good rows of a file as class numbers (n, J), and notes on the log.
 
-    Of several answers of one person to one case the last counts. Unknown names and cases are errors. A log without
-    rows is the first round.
-
-    Parameters
-    ----------
-    team : Team
-    pieces : tables
-        The cases, piece by piece; only their key is kept.
-    reading : Reading
-        With the log, one answer per row, and the names of its columns; else they are as in `fit`, or found by name.
-    key : str, optional
-        The column that names the cases; else found by name.
-    source, first_row
-        What a message calls the cases, and the number of their first row.
+    Of several answers of one person to one case the last counts. Unknown names and cases are errors, but an answer to
+    a bad row is none. A log without rows is the first round. The columns of the log are those that are named, else
+    those of `fit`, or found by name; so is the key of the cases.
     """
     assert reading.answers is not None
-    log, spellings = reading.answers, Spellings(reading.spec(team).meant)
-    keys = pd.concat([piece[[key]] if key is not None else piece for piece in pieces])
+    log, spellings, key = reading.answers, Spellings(reading.spec(team).meant), reading.said.key or arrivals.key
+    pieces, good_mask = list[pd.DataFrame](), list[BoolArray]()
+    for piece in arrivals.read():
+        good_mask.append(arrivals.bad.keep(piece))
+        pieces.append(piece[[key]] if key is not None else piece)
+    keys, good = pd.concat(pieces), np.concatenate(good_mask)
     answer_idx = np.full((len(keys), len(team.expert_names)), MISSING)
     try:
         columns = long_columns(log.head(), **reading.log_columns(team), source=log.name)
     except NoRowsError:  # the first round: nobody has answered yet
-        return answer_idx, []
+        return answer_idx[good], []
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
     joined = join_answers(
@@ -62,9 +54,9 @@ def answers_so_far(
         key=key,
         **vars(columns),
         source=log.name,
-        items_source=source,
+        items_source=arrivals.source,
         first_row=log.first_row,
-        items_first_row=first_row,
+        items_first_row=arrivals.first_row,
     )
     joined, missing = joined.without_missing(team.classes)
     strangers = [name for name in joined.expert_names if name not in team.expert_names]
@@ -78,7 +70,7 @@ def answers_so_far(
     if len(joined):
         codes = joined.class_idx(team.classes, renamed=spellings.meant)
         answer_idx[joined.item_idx, place[joined.expert_idx]] = codes
-    return answer_idx, [*missing_answers_note(missing, source=log.name), *joined.notes()]
+    return answer_idx[good], [*missing_answers_note(missing, source=log.name), *joined.notes()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +116,8 @@ class FilePlan:
                 now, ask=ask, expected_cost=np.where(ask == MODEL, now.answer_cost, batch.expected_cost[rows])
             )
             reason = now.reasons(batch.whys(rows))
-        cost, used = now.expected_cost, now.p_used
-        return _columns(now.ask, now.label, now.p_right, cost, reason, names, p_used=used, settled=now.settled)
+        more: dict[str, Any] = {"p_used": now.p_used, "settled": now.settled}
+        return who_columns(names, now.ask, now.label, now.p_right, now.expected_cost, reason, **more)
 
 
 def _asked(team: Team, batch: Assignment, rows: slice, scores: Scores, terms: TeamTerms) -> dict[str, Any]:
@@ -151,46 +143,10 @@ def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> dic
     p_label = scores.class_proba[np.arange(len(label)), label_idx]
     p_right = np.where(label_idx == scores.class_idx, scores.model_proba, p_label)
     cost, reason = batch.expected_cost[rows], batch.reasons(rows)
-    return _columns(batch.expert[rows], label, p_right, cost, reason, team.expert_names)
+    return who_columns(team.expert_names, batch.expert[rows], label, p_right, cost, reason)
 
 
-def _columns(
-    ask: IntArray,
-    label: Labels,
-    p_right: FloatArray,
-    expected_cost: FloatArray,
-    reason: list[str],
-    expert_names: tuple[str, ...],
-    *,
-    p_used: FloatArray | None = None,
-    settled: BoolArray | bool = False,
-) -> dict[str, Any]:
-    """Lay out whom to ask (n,), -1: nobody, the label, P(it is right), and whether answers so far have settled it.
-
-    `p_used` is the P(it is right) that decided, where that is another.
-    """
-    is_asked, names = ask != MODEL, np.array([*expert_names, ""], dtype=object)[ask]
-    return {
-        "ask": names,
-        "label": blank_where(is_asked, label),
-        "p_right": np.where(is_asked, np.nan, p_right).round(6),
-        "p_used": np.where(is_asked, np.nan, p_right if p_used is None else p_used).round(6),
-        "expected_cost": expected_cost.round(6),
-        "route": np.where(is_asked, names, np.where(settled, SETTLED, "model")),
-        "panel": names,
-        "reason": reason,
-    }
-
-
-def assign_file(
-    team: Team,
-    pieces: Iterable[pd.DataFrame],
-    terms: TeamTerms,
-    *,
-    source: str,
-    first_row: int,
-    answer_idx: IntArray | None = None,
-) -> Assignment:
+def assign_file(team: Team, arrivals: Arrivals, terms: TeamTerms, *, answer_idx: IntArray | None = None) -> Assignment:
     """Assign all cases of a file, read piece by piece; of each case only the gains are kept.
 
     With answers so far (n, J) the next question of each case is assigned, and the answers count toward the limits.
@@ -198,9 +154,9 @@ def assign_file(
     parts: list[Gains] = []
     fees: list[FloatArray | None] = []
     start = 0
-    for piece in pieces:
-        features = team.features(piece, source=source, first_row=first_row)
-        here = with_prices(team, features, on_cases(terms, piece, source=source, first_row=first_row))
+    for piece in arrivals.good():
+        features = team.features(piece, **arrivals.where)
+        here = with_prices(team, features, on_cases(terms, piece, **arrivals.where))
         scores = team.score_features(features)
         if answer_idx is None:
             parts.append(gains_of(team, features, scores, here))

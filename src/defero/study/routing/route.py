@@ -1,7 +1,7 @@
 """Who should decide each case of a file; tables are read, decided and written piece by piece."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray, IntArray, one_of
+from defero.core.checks.arrays import BoolArray, one_of
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import MISSING
 from defero.core.results import Decision
@@ -142,29 +142,12 @@ def _plan(team: Team, reading: Reading, arrive: Callable[[], Arrivals], way: _Op
         raise InputError(f"needs {Argument('fees')}: what each question costs.", argument="budget")
     answer_idx, notes = None, list[str]()
     if reading.answers is not None:
-        answer_idx, notes = _so_far(team, reading, arrive())
+        answer_idx, notes = answers_so_far(team, arrive(), reading)
     elif in_turn and terms.limited:
         answer_idx = np.full((sum(map(len, arrive().good())), len(team.expert_names)), MISSING)
     if not terms.limited:
         return FilePlan(None, answer_idx, notes)
-    arrivals = arrive()
-    batch = assign_file(team, arrivals.good(), terms, answer_idx=answer_idx, **arrivals.where)
-    return FilePlan(batch, answer_idx, notes)
-
-
-def _so_far(team: Team, reading: Reading, arrivals: Arrivals) -> tuple[IntArray, list[str]]:
-    """Return the answers so far to the rows that can be used; an answer to another row of the file is no error."""
-    good: list[BoolArray] = []
-
-    def pieces() -> Iterator[pd.DataFrame]:
-        for piece in arrivals.read():
-            good.append(arrivals.bad.keep(piece))
-            yield piece
-
-    key = reading.said.key or arrivals.key
-    keyed = list(pieces()) if key is None else pieces()
-    answer_idx, notes = answers_so_far(team, keyed, reading, key=key, **arrivals.where)
-    return answer_idx[np.concatenate(good)], notes
+    return FilePlan(assign_file(team, arrive(), terms, answer_idx=answer_idx), answer_idx, notes)
 
 
 def _ask(team: Team, ask: str | None, *, answers: bool, limited: bool) -> str:
