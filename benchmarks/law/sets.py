@@ -63,7 +63,7 @@ _ALL = (
     of_people("labelme_crowd", people.scenes),
     of_people("chexpert_test_readers", people.chest_films),
     of_people("sentiment_polarity_crowd", people.sentiment, put_aside=True),
-    of_people("sleep_dodh", people.sleep, put_aside=True),
+    of_people("sleep_dodh", people.sleep),
     of_people("frugal_waimai", people.meals, put_aside=True),
     of_people("frugal_yelp", people.restaurants, put_aside=True),
     of_law("independent", simulated.independent),

@@ -97,5 +97,5 @@ def test_the_interval_of_a_mean_is_students():
     values = np.array([1.0, 2.0, 4.0, 9.0])
     half = 3.182446 * values.std(ddof=1) / 2  # t of 3 degrees of freedom, from a table
     one = mean_cost(values)
-    assert (one.mean, one.low, one.high) == pytest.approx((4.0, 4.0 - half, 4.0 + half), rel=1e-6)
+    assert (one.per_case, one.low, one.high) == pytest.approx((4.0, 4.0 - half, 4.0 + half), rel=1e-6)
     assert np.isnan(mean_cost(values[:1]).low)

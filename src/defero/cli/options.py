@@ -120,7 +120,7 @@ def words_of(file: str, path: str) -> dict[str, Word]:
     >>> word.annotation, word.default, word.text
     ('float | None', None, 'Largest share of the cases that experts may be asked about, such as 0.3.')
     """
-    node: Any = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+    node: Any = _tree(file)
     for name in path.split("."):
         node = next(one for one in node.body if getattr(one, "name", "") == name)
     said = _entries(ast.get_docstring(node) or "")
@@ -141,6 +141,11 @@ def words_of(file: str, path: str) -> dict[str, Word]:
         for name, note, value in given
         if name in said and note is not None
     }
+
+
+@cache
+def _tree(file: str) -> ast.Module:
+    return ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
 
 
 def _entries(doc: str) -> dict[str, tuple[str, str]]:
@@ -257,7 +262,6 @@ _SPELLINGS = {
     "prices": "--fee",
     "max_epochs": "--epochs",
     "random_state": "--seed",
-    "trade_off": "--error-cost",
 }
 _SPELLINGS_OF = {
     "add-expert": {"annotator": "--expert-column", "name": "--expert"},
