@@ -162,8 +162,9 @@ class Answers:
         counts = self.per_item()[rows]
         starts = _starts(counts)
         if self._is_full:
-            shorter = starts[-1] <= len(self.codes)
-            expert_idx = self.expert_idx[: starts[-1]] if shorter else np.resize(self.expert_idx, starts[-1])
+            total = int(starts[-1])
+            more = total > len(self.codes)  # where rows are taken more than once
+            expert_idx = np.resize(self.expert_idx, total) if more else self.expert_idx[:total]
             codes = read_only(self._as_cells()[rows].reshape(-1))
             return replace(self, starts=starts, expert_idx=expert_idx, codes=codes)
         chosen = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
@@ -179,8 +180,8 @@ class Answers:
         """
         names = None if self.expert_names is None else tuple(self.expert_names[j] for j in experts)
         if 4 * len(self.codes) >= len(self) * self.n_experts:  # rather than sort, where the cells are no more memory
-            cells = np.take(self._as_cells(), experts, axis=1)
-            return Answers.from_cells(read_only(cells), classes=self.classes, expert_names=names)
+            codes = read_only(np.take(self._as_cells(), experts, axis=1))
+            return Answers.from_cells(codes, classes=self.classes, expert_names=names)
         cells = _in_order(self._item_idx(), np.argsort(experts)[self.expert_idx], self.codes, n_experts=self.n_experts)
         return replace(self, codes=cells.values, expert_idx=cells.columns.astype(np.int32), expert_names=names)
 
@@ -197,12 +198,14 @@ class Answers:
 
     def observed(self) -> BoolArray:
         """Return who answered what, (n, J)."""
-        return self._as_cells() != MISSING
+        observed: BoolArray = self._as_cells() != MISSING
+        return observed
 
     def correct(self, label_idx: IntArray) -> BoolArray:
         """Return who was right on what, (n, J)."""
         cells = self._as_cells()
-        return (cells == label_idx[:, None]) & (cells != MISSING)
+        correct: BoolArray = (cells == label_idx[:, None]) & (cells != MISSING)
+        return correct
 
     def triplets(self) -> Triplets:
         """Return the answers one by one."""
