@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from defero import Team, Terms
-from defero.decide.sharing import ALIKE
+from defero import DeferralClassifier, Team, Terms
+from defero.decide.sharing import ALIKE, near_best
 
 TEN = [f"dr_{j}" for j in range(10)]
 
@@ -88,3 +88,26 @@ def test_a_key_tells_cases_with_the_same_features_apart():
     load = keyed.decide(table).load
     assert load.max() <= 2 * load.min()
     assert set(team.decide(table[["x"]]).load) == {0, 500}
+
+
+@pytest.mark.parametrize("terms", [{}, {"cost_matrix": [[0, 1], [5, 0]]}])
+@pytest.mark.parametrize("absent", [[], TEN[:9], TEN])
+def test_who_cannot_be_asked_is_never_asked_and_no_cost_is_infinite(terms, absent):
+    """With different costs of errors an unusual case once went to an absent expert, at an infinite cost."""
+    rng = np.random.default_rng(0)
+    x, label = rng.normal(size=(300, 2)), rng.integers(2, size=300)
+    right = rng.random((300, 10)) < 0.8
+    team = DeferralClassifier().fit(x, label, experts=np.where(right, label[:, None], 1 - label[:, None])).team_
+    names = [f"expert_{j}" for j in range(10)]
+    away = [names[TEN.index(name)] for name in absent]
+    far = np.vstack([np.full((20, 2), 50.0), x[:5]])
+    decision = team.decide(far, terms=Terms(fees=0.01, absent=away, **terms), unusual="ask")
+    assert not np.isin(decision.expert, [names.index(name) for name in away]).any()
+    assert (decision.expert[:20] >= 0).all() == (len(away) < 10)
+    assert np.isfinite(decision.expected_cost).all()
+    assert np.isfinite(decision.p_right).all()
+
+
+def test_worth_minus_infinity_is_never_among_the_best():
+    value = np.array([[-np.inf, 0.5, 0.4], [-np.inf, -np.inf, -np.inf]])
+    assert near_best(value, np.array([0.4, -np.inf])).tolist() == [[False, True, True], [False] * 3]
