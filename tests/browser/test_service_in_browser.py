@@ -202,8 +202,8 @@ def pages_of(enter, served, width, scheme):
     for path in (case, "/console", "/console?days=90", "/console/people", "/console/policy"):
         lead.goto(address + path)
         yield path, lead
-    lead.select_option("[name=rule0_do]", "ask")
-    lead.select_option("[name=rule0_label]", "malign")
+    lead.select_option('[name="rules/0/do"]', "ask")
+    lead.select_option('[name="rules/0/label"]', "malign")
     lead.click("text=Preview on the last")
     lead.wait_for_selector("#preview")
     yield "preview", lead

@@ -30,8 +30,13 @@ FORMS = {
     "POST /console/models": {"folder": "next"},
     "POST /console/cases": {"table": "a,b,c,d\n0.5,0.9,0.8,0.7"},
     "POST /console/connections/language-models": {"person": "p3", "url": "http://127.0.0.1:9/v1", "model": "m"},
-    "POST /console/connections/label-studio": {"url": "http://127.0.0.1:9", "in_p1": "yes", "key_variable": ""},
-    "POST /console/connections/webhooks": {"url": "http://127.0.0.1:9/x", "kind_model_changed": "yes"},
+    "POST /console/connections/label-studio": {
+        "url": "http://127.0.0.1:9",
+        "in/p1": "yes",
+        "people/p1": "",
+        "key_variable": "",
+    },
+    "POST /console/connections/webhooks": {"url": "http://127.0.0.1:9/x", "kinds/model_changed": "model_changed"},
 }
 
 MISSING = ("/console/models/{version}/switch", "/console/connections/webhooks/{hook}/end")
@@ -65,6 +70,10 @@ def test_every_page_is_in_the_table():
         f"{next(iter(route.methods - {'HEAD'}))} {route.path}" for one in site.PAGE_ROUTERS for route in one.routes
     }
     assert routes == set(PAGES) | OPEN_PAGES
+    for route, roles in PAGES.items():
+        own = {"/console": {"lead"}, "/inbox": {"expert"}}
+        start = next((one for one in own if route.split(" ")[1].startswith(one)), None)
+        assert roles == own.get(start, {"lead", "expert"}), route
 
 
 @pytest.mark.parametrize("who", ["lead", "expert", "nobody", "revoked", "expired"])
@@ -264,7 +273,7 @@ def test_people_are_added_changed_linked_and_removed(app, office, lead):
     on = "/console/people"
     lead.send(on, on=on, name="eve", role="expert", capacity="12")
     assert "not in the model" in lead.page(on)
-    lead.send(f"{on}/p1", on=on, capacity="7")  # not checked: away
+    lead.send(f"{on}/p1", on=on, capacity="7", available="no")
     with office.database.read():
         assert office.do(ChangePerson("p1", {}, "p4"))["capacity"] == 7
     assert not office.do(ChangePerson("p1", {}, "p4"))["available"]

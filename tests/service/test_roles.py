@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from defero.service.access import (
     ALLOWED,
     OPEN,
-    ROUTES,
+    PAGES,
     SESSION_COOKIE,
     WITH_SECRET,
     issue_link,
@@ -190,7 +190,7 @@ def test_the_body_of_a_stranger_is_not_read(office):
     strangers = ([], [(b"authorization", b"Bearer defero_no-such-token")], [(b"defero-secret", b"guessed")])
     revoked = [(b"cookie", f"{SESSION_COOKIE}={session}".encode())]
     app = Shell(make_site(office))
-    for route in [one for one in {**ROUTES, **WITH_SECRET} if not one.startswith("GET ")]:
+    for route in [one for one in {**ALLOWED, **PAGES, **WITH_SECRET} if not one.startswith("GET ")]:
         office.rates._left.clear()
         for headers in (*strangers, revoked):
             assert status_unread(app, route, headers) == 401, (route, headers)

@@ -239,7 +239,7 @@ def _embeddings(home: Path, features: str, *, n_items: int) -> object:
     one_of("features", features, ("text", "minilm"))
     if not path.is_file():
         raise InputError(
-            f"{path} is missing: only our form of the data has embeddings; pass ", Argument("features", "text"), "."
+            f"{path} is missing: only our form of the data has embeddings; pass {Argument('features', 'text')}."
         )
     vectors = np.load(path, allow_pickle=False).astype(np.float32)
     if len(vectors) != n_items:

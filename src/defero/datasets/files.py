@@ -193,9 +193,8 @@ def get_dataset(
     if asks_for_licence(root, entry):
         if not accept_licence:
             raise InputError(
-                f"{name} has the licence: {entry.licence} ({entry.homepage}). To accept it and download pass ",
-                Argument("accept_licence", True),
-                ".",
+                f"{name} has the licence: {entry.licence} ({entry.homepage}). To accept it and download pass "
+                f"{Argument('accept_licence', True)}."
             )
         update_records(root, licences=(name,))
     downloaded = [file.path for file in sources if _fetch(root, entry, file, progress=progress)]

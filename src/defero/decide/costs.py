@@ -39,7 +39,7 @@ def in_class_order(cost_matrix: Any, classes: Labels, *, file: str | None = None
     elif isinstance(cost_matrix, Mapping):
         for truth, row in cost_matrix.items():
             if not isinstance(row, Mapping):
-                raise InputError(argument, f": row {truth}: expected {{decision: cost}}, got {row!r}.")
+                raise InputError(f"{argument}: row {truth}: expected {{decision: cost}}, got {row!r}.")
         cells = [list(row.values()) for row in cost_matrix.values()]
         truths, decisions = list(map(_text, cost_matrix)), [list(map(_text, row)) for row in cost_matrix.values()]
     else:
@@ -69,12 +69,12 @@ def class_places(texts: Sequence[str], names: Sequence[str], *, what: str, named
     unknown = [name for name in texts if name not in names]
     if absent:
         other = f", but one for {join_names(unknown)}, which is no class" if unknown else ""
-        raise InputError(named, f": no {what} for the class {join_names(absent)}{other}.")
+        raise InputError(f"{named}: no {what} for the class {join_names(absent)}{other}.")
     if unknown:
         hint = did_you_mean(unknown[0], names)
-        raise InputError(named, f": {what} {join_names(unknown)} is no class{hint} There are {join_names(names)}.")
+        raise InputError(f"{named}: {what} {join_names(unknown)} is no class{hint} There are {join_names(names)}.")
     if len(texts) != len(names):
-        raise InputError(named, f": a class has more than one {what}; leave one of them out.")
+        raise InputError(f"{named}: a class has more than one {what}; leave one of them out.")
     return [texts.index(name) for name in names]
 
 

@@ -83,7 +83,7 @@ class Curve(Tabular):
                 )
             return self._inside(int(inside[-1]))
         if quality is None or cost is not None:
-            raise InputError("pass either ", Argument("cost"), " or ", Argument("quality"), ".")
+            raise InputError(f"pass either {Argument('cost')} or {Argument('quality')}.")
         reached = np.flatnonzero(self.quality >= quality - 1e-12)
         if not reached.size:
             raise InputError(

@@ -95,9 +95,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         if self.error_cost is not None and self.cost_matrix is not None:
-            raise InputError(
-                "and ", Argument("cost_matrix"), " exclude each other; leave one out.", argument="error_cost"
-            )
+            raise InputError(f"and {Argument('cost_matrix')} exclude each other; leave one out.", argument="error_cost")
 
     def given(self) -> dict[str, Any]:
         """Return by name whatever was said.
@@ -305,9 +303,8 @@ class TeamTerms:
         if self.columns:
             name, column = self.expert_names[next(iter(self.columns))], next(iter(self.columns.values()))
             raise InputError(
-                Argument("fees", {name: f"@{column}"}),
-                ": here every question to an expert costs the same; prices for each case enter when cases are routed "
-                "or judged.",
+                f"{Argument('fees', {name: f'@{column}'})}: here every question to an expert costs the same; "
+                "prices for each case enter when cases are routed or judged."
             )
         fees = self.fees_in_errors
         return [0.0] * len(self.expert_names) if fees is None else fees.tolist()
@@ -319,9 +316,8 @@ class TeamTerms:
         have = "has" if len(self.unnamed) == 1 else "have"
         return (
             Message(
-                f"{join_names(self.unnamed, most=6)} {have} no fee, so questions to them are free; ",
-                Argument("fees", {"all": 1.0}),
-                " would be a fee of 1 for everybody who is not named.",
+                f"{join_names(self.unnamed, most=6)} {have} no fee, so questions to them are free; "
+                f"{Argument('fees', {'all': 1.0})} would be a fee of 1 for everybody who is not named."
             ),
         )
 
@@ -386,14 +382,14 @@ def available_without(absent: Sequence[str], expert_names: tuple[str, ...]) -> l
     [True, False]
     """
     if isinstance(absent, str):  # it would be read letter by letter
-        raise InputError("must be a list of names; pass ", Argument("absent", [absent]), ".", argument="absent")
+        raise InputError(f"must be a list of names; pass {Argument('absent', [absent])}.", argument="absent")
     unknown = [name for name in absent if name not in expert_names]
     if unknown and not expert_names:
-        raise InputError(Argument("absent", unknown[:1]), ": the model knows no experts; leave it out.")
+        raise InputError(f"{Argument('absent', unknown[:1])}: the model knows no experts; leave it out.")
     if unknown:
         hint = did_you_mean(unknown[0], expert_names)
         raise InputError(
-            Argument("absent", unknown[:1]), f": no such expert{hint} The model knows {join_names(expert_names)}."
+            f"{Argument('absent', unknown[:1])}: no such expert{hint} The model knows {join_names(expert_names)}."
         )
     return [name not in absent for name in expert_names]
 
@@ -494,13 +490,15 @@ def _fee(name: str, fee: Any) -> float:
     try:
         amount = 0.0 if _is_column(fee) else float(np.nan if fee is None else fee)
     except (TypeError, ValueError):
-        raise InputError(Argument("fees", {name: fee}), ": expected a number, or @ and the name of a column.") from None
+        raise InputError(
+            f"{Argument('fees', {name: fee})}: expected a number, or @ and the name of a column."
+        ) from None
     if amount < 0:
-        raise InputError(Argument("fees", {name: amount}), ": a fee must not be negative.")
+        raise InputError(f"{Argument('fees', {name: amount})}: a fee must not be negative.")
     if amount == np.inf:
         who = Argument("absent", [name])
         raise InputError(
-            Argument("fees", {name: amount}), ": the fee must be finite; to rule an expert out pass ", who, "."
+            f"{Argument('fees', {name: amount})}: the fee must be finite; to rule an expert out pass {who}."
         )
     return amount
 

@@ -51,7 +51,7 @@ def check_deep(options: NetworkOptions, *, answer_weights: Any, random_state: An
         raise InputError(f"of a deep net must be None or one of {known}, got {precision!r}.", argument="precision")
     device = _device_type(options.device)
     if precision == "bf16-mixed" and device != "cuda":
-        raise InputError(Argument("precision", "bf16-mixed"), f" needs a GPU, got the device {device}; leave it out.")
+        raise InputError(f"{Argument('precision', 'bf16-mixed')} needs a GPU, got the device {device}; leave it out.")
     if random_state is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise InputError(
             "must be a number if several processes train one net: all need the same.", argument="random_state"
@@ -68,7 +68,7 @@ def _device_type(device: str | None) -> str:
             f"must be a torch device, such as 'cpu' or 'cuda', got {device!r}.", argument="device"
         ) from error
     if device_type == "cuda" and not torch.cuda.is_available():
-        raise InputError(Argument("device", device), ": torch finds no GPU here; leave it out.")
+        raise InputError(f"{Argument('device', device)}: torch finds no GPU here; leave it out.")
     return device_type
 
 
@@ -93,7 +93,7 @@ def fit_deep_net(
         )
     if options.recipe.branches == "two" and data.n_experts == 0:
         raise InputError(
-            Argument("branches", options.recipe.branches), " needs experts, and there are none; leave it out."
+            f"{Argument('branches', options.recipe.branches)} needs experts, and there are none; leave it out."
         )
     if data.n_experts == 0:
         options = replace(options, recipe=replace(options.recipe, branches="one"))

@@ -176,7 +176,7 @@ def coded_experts(experts: object, classes: Labels, *, n_items: int) -> tuple[An
         raise InputError(f"must have one row per item: {n_items} items, got {n_answered} rows.", argument="experts")
     if n_experts and not answers.per_expert().any():
         raise InputError(
-            ": no answers in any row; pass ", Argument("experts", None), " for a plain classifier.", argument="experts"
+            f": no answers in any row; pass {Argument('experts', None)} for a plain classifier.", argument="experts"
         )
     return answers, names("experts", names_in(experts), count=n_experts)
 

@@ -203,8 +203,8 @@ class AnsweringCheck:
             also = ", and on its features" * self.depends_on_features
             what = f"its label{given} (p = {self.p_label:.2g}): {self.example}{also}"
             why = f"accuracies learned from these answers can be off by up to {100 * self.shift:.0f} points; "
-        advice = Message("use ", Argument("answer_weights", by))
-        used = Message("the model was fitted with ", Argument("answer_weights", weighted))
+        advice = Message(f"use {Argument('answer_weights', by)}")
+        used = Message(f"the model was fitted with {Argument('answer_weights', weighted)}")
         enough = not self.depends_on_label or weighted in (by, "label+features")
         done = (why, advice) if weighted is None else (used,) if enough else (used, "; ", advice)
         return Message(f"Whether a case was answered depends on {what}; ", *done, ".")

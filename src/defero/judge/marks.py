@@ -83,10 +83,9 @@ class Judge:
                 raise InputError(f"must be at least 1, got {getattr(self, name)}.", argument=name)
         if not self.power > 0:
             raise InputError(
-                f"of {self.sensitivity:.3g} and ",
-                Argument("specificity"),
-                f" of {self.specificity:.3g} must have a sum above 1: a judge with a sum of 1 or less marks wrong "
-                "answers as right at least as often as right ones, and its marks cannot be corrected.",
+                f"of {self.sensitivity:.3g} and {Argument('specificity')} of {self.specificity:.3g} must have a "
+                "sum above 1: a judge with a sum of 1 or less marks wrong answers as right at least as often as "
+                "right ones, and its marks cannot be corrected.",
                 argument="sensitivity",
             )
 
@@ -115,11 +114,8 @@ class Judge:
         if not (n_right and n_wrong):
             missing, rate = ("right", "sensitivity") if not n_right else ("wrong", "specificity")
             raise InputError(
-                f"has no {missing} answer with a mark, so the {rate} is unknown; add such answers, or give ",
-                Argument("sensitivity"),
-                " and ",
-                Argument("specificity"),
-                ".",
+                f"has no {missing} answer with a mark, so the {rate} is unknown; add such answers, or give "
+                f"{Argument('sensitivity')} and {Argument('specificity')}.",
                 argument="truth",
             )
         sensitivity = float((marked[both & (right == 1)] == 1).mean())

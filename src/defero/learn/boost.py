@@ -39,9 +39,7 @@ def lightgbm() -> Any:
     except OSError as error:
         raise InputError(
             f"LightGBM, which grows the trees, cannot be loaded ({error}). It needs the system's library libgomp: "
-            "install it (apt-get install libgomp1), or fit with ",
-            Argument("net", "linear"),
-            ", which needs PyTorch.",
+            f"install it (apt-get install libgomp1), or fit with {Argument('net', 'linear')}, which needs PyTorch."
         ) from error
     return library
 

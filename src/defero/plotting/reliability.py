@@ -116,7 +116,7 @@ class ReliabilityDisplay(Display):
     ) -> "ReliabilityDisplay":
         if not names:
             raise InputError(
-                "this picture needs at least one forecaster, got none; pass ", Argument("include_model", True), "."
+                f"this picture needs at least one forecaster, got none; pass {Argument('include_model', True)}."
             )
         bins = reliability_bins(confidence, correct, observed=observed, n_bins=n_bins, level=level)
         error = expected_calibration_error(confidence, correct, observed=observed, average=None)

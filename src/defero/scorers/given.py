@@ -77,19 +77,14 @@ def given_scorer(
     if callable(class_proba) and callable(expert_proba):
         if classes is None or expert_names is None:
             raise InputError(
-                "and ",
-                Argument("expert_names"),
-                " must be given where ",
-                Argument("class_proba"),
-                " and ",
-                Argument("expert_proba"),
-                " are functions.",
+                f"and {Argument('expert_names')} must be given where {Argument('class_proba')} and "
+                f"{Argument('expert_proba')} are functions.",
                 argument="classes",
             )
         scorer = FunctionScorer(class_proba, expert_proba)
     elif callable(class_proba) or callable(expert_proba):
         raise InputError(
-            "and ", Argument("expert_proba"), " must both be functions, or both be arrays.", argument="class_proba"
+            f"and {Argument('expert_proba')} must both be functions, or both be arrays.", argument="class_proba"
         )
     else:
         scores = Scores.from_probabilities(class_proba, expert_proba)

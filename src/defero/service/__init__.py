@@ -15,17 +15,18 @@ Rooms, from the bottom up; each imports only those above it in this list:
   `steps.py` (next steps of a batch within capacity; rules, panels, exploration), `what_if.py` (cases under another
   policy or model), `command.py` (`Command`, and `do_all`, which does those that wait together), commands by
   what they are about (`cases.py`, `settings.py`, `connections.py`), `writer.py` (one thread, group commit).
-- `access.py`: the table of routes by role, and their rates; tokens, signed links, sessions, CSRF.
+- `access.py`: who may call which route, as the routes say, and how often; tokens, signed links, sessions, CSRF.
 - `outward/`: `requesting.py` (one request to another server; webhooks), `language_models.py` (questions of experts that
   are language models), `label_studio.py` (questions of experts who answer in Label Studio), `studio_api.py` (its
   routes, tasks and annotations).
 - `office.py`: `Office`, a running service without HTTP: database, writer, tokens, clock; people from the command line.
 - `web/`: the API and the pages. One file for each resource, with its routes under `/v1` (`router`) and its pages
-  (`pages`), which do the same commands; `requests.py` checks every caller before it reads what they send.
+  (`pages`), whose forms are read as the bodies of these routes (`forms.py`); `requests.py` checks every caller before
+  it reads what they send.
 - `serve.py`: the office behind uvicorn.
 
-To add a resource: a router in `web/`, its line in `access.ALLOWED`, its place in `web.app.ROUTERS`. To add something
-that happens: a fact in `events.py`, its case in the views it changes, a command in `flow/`.
+To add a resource: its `Routes` in `web/`, each with who may call it, and their place in `web.app.ROUTERS`. To add
+something that happens: a fact in `events.py`, its case in the views it changes, a command in `flow/`.
 """
 
 from collections.abc import Mapping
@@ -105,10 +106,14 @@ def checked(schema: type[Body], values: Mapping[str, Any]) -> Body:
         what, place = first["msg"].removeprefix("Value error, "), [str(one) for one in first["loc"]]
         if first["type"] == "string_pattern_mismatch":
             what = _HELP.get(place[0], what)
+        elif first["type"] in ("missing", "too_short"):
+            what = _NONE.get(place[0], "is missing")
         elif first["type"] in ("float_parsing", "finite_number"):
             what = f"must be a number such as 2.5, got {str(first['input'])[:40]!r}"
         elif first["type"].startswith("int_"):
             what = f"must be a whole number, got {str(first['input'])[:40]!r}"
+        elif first["type"] == "dict_type":
+            what = 'must be JSON such as {"temperature": 0}'
         raise Problem(422, f"{' of '.join(place)}: {what}.") from error
 
 
@@ -121,4 +126,6 @@ _HELP = {
     "title": "must have 3 to 50 characters",
     "folder": "must be the name of a folder in the folder of models",
     "name": "must have 1 to 200 printable characters",
+    "person": "choose an expert",
 }
+_NONE = {"kinds": "tick at least one", "people": "tick at least one expert who answers there"}

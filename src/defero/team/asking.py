@@ -267,7 +267,7 @@ def cascade_of(team: "Team", features: Any, scores: Scores, marks: Any, asked: A
 
     terms, marking = with_prices(team, features, terms), terms.marking
     if marking is not None and terms.by_score:
-        raise InputError("needs ", Argument("error_cost"), ": a mark is paid for while that pays.", argument="judge")
+        raise InputError(f"needs {Argument('error_cost')}: a mark is paid for while that pays.", argument="judge")
     members = members_of(team, scores, terms, scores.expert_proba)
     marked, answered = check_marks(marks, asked, members.proba.shape, members.names)
     unit = terms.unit

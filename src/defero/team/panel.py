@@ -119,10 +119,9 @@ class Panel:
             "few answers per case are recorded" if self.predictor.partly_observed_ else "experts are hard to tell apart"
         )
         return Message(
-            f"panels that keep the promise would hold {self.mean_size:.0f} of {self.predictor.n_experts_} experts on "
-            f"average, as {few}: no panels are used. A larger ",
-            Argument("alpha"),
-            " makes them smaller; asking one after the other needs no panel.",
+            f"panels that keep the promise would hold {self.mean_size:.0f} of {self.predictor.n_experts_} experts "
+            f"on average, as {few}: no panels are used. A larger {Argument('alpha')} makes them smaller; asking "
+            "one after the other needs no panel."
         )
 
     def promise(self) -> str:

@@ -48,9 +48,8 @@ def check_rows_known(rows_key: str | None, *, argument: str = "all_rows_new") ->
         why = f"was fitted with another key of row fingerprints (id {rows_key:.40})"
         remedy = f"set {VARIABLE} to that key, or "
     raise InputError(
-        f"this model {why}, so that rows it has seen cannot be told from new ones; {remedy}pass ",
-        Argument(argument, True),
-        " where none of these rows was used to fit it.",
+        f"this model {why}, so that rows it has seen cannot be told from new ones; {remedy}pass "
+        f"{Argument(argument, True)} where none of these rows was used to fit it."
     )
 
 

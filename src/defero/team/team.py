@@ -351,7 +351,7 @@ class Team(Preformatted):
         if self.scored_only or own.marking is not None:
             return asking.cascade_of(self, features, scores, marks, asked, own)
         if marks is not None or asked is not None:
-            raise InputError("are of a cascade: it needs ", Argument("judge"), " in the terms.", argument="marks")
+            raise InputError(f"are of a cascade: it needs {Argument('judge')} in the terms.", argument="marks")
         answer_idx = np.full((len(scores), scores.n_experts), MISSING)
         if answers is not None:
             answer_idx = self.answer_numbers(answers, n_items=len(scores), name="answers")

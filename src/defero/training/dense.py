@@ -142,9 +142,8 @@ def fit_mini_batch(
         current = sum(losses.values())
         if not math.isfinite(current):
             raise InputError(
-                f"training diverged in epoch {epoch} (loss {current}); lower ",
-                Argument("learning_rate", learning_rate),
-                ".",
+                f"training diverged in epoch {epoch} (loss {current}); lower "
+                f"{Argument('learning_rate', learning_rate)}."
             )
         on_step(current)
         if stopping.watch(net, losses, epoch=epoch):

@@ -170,7 +170,7 @@ def price_matrix(name: str, value: ArrayLike | None, *, n_items: int, n_experts:
     spread = expert_rows(name, numbers, n_items=n_items, n_experts=n_experts)
     if not np.isfinite(numbers).all():
         raise InputError(
-            "must be finite; to exclude an expert pass ", Argument("available", False), " for them.", argument=name
+            f"must be finite; to exclude an expert pass {Argument('available', False)} for them.", argument=name
         )
     return spread.astype(np.float64)
 

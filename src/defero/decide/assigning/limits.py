@@ -51,7 +51,7 @@ class Limits:
         limits = cls(lower, upper, most)
         if budget is not None:
             if terms.fees is None:
-                raise InputError("needs ", Argument("fees"), ": what each question costs.", argument="budget")
+                raise InputError(f"needs {Argument('fees')}: what each question costs.", argument="budget")
             if not (np.isfinite(budget) and budget >= 0):
                 raise InputError(f"must be a number of at least 0, got {budget}.", argument="budget")
             limits = cls(lower, upper, most, terms.paid(n_items), float(budget))

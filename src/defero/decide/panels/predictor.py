@@ -170,11 +170,9 @@ class ConformalSets(ABC, Generic[Cut]):
         if few:
             warnings.warn(
                 Message(
-                    Argument("alpha", self.alpha),
-                    f" needs {needed} calibration rows on which an observed expert was right, got {join_names(few)}: "
-                    "full sets there. Use more rows or a larger ",
-                    Argument("alpha"),
-                    ".",
+                    f"{Argument('alpha', self.alpha)} needs {needed} calibration rows on which an observed expert "
+                    f"was right, got {join_names(few)}: full sets there. Use more rows or a larger "
+                    f"{Argument('alpha')}."
                 ),
                 UserWarning,
                 stacklevel=3,

@@ -30,7 +30,7 @@ def pool_table(
     if lines is not None:
         X, text = pd.DataFrame({"text": lines}), "text"
     if encoder is not None and not text:
-        raise InputError("reads columns of text; name them with ", Argument("text"), ".", argument="text_encoder")
+        raise InputError(f"reads columns of text; name them with {Argument('text')}.", argument="text_encoder")
     table = as_table(X)
     if not hasattr(table, "columns"):
         return table, None

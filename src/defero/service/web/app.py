@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 import orjson
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -21,10 +21,10 @@ from starlette.responses import JSONResponse, RedirectResponse
 
 from defero import __version__
 from defero.service import TITLES, Problem, database_away
-from defero.service.access import SESSION_COOKIE, SESSION_DAYS, end_session, issue_session, opened, token_of
+from defero.service.access import PEOPLE, SESSION_COOKIE, SESSION_DAYS, end_session, issue_session, opened, token_of
 from defero.service.office import Office
 from defero.service.web import cases, connections, console, inbox, people, terms
-from defero.service.web.requests import GuardedRoute, caller_of, check_guarded, the_office
+from defero.service.web.requests import Routes, caller_of, check_guarded, the_office
 from defero.service.web.schemas import MEDIA, ProblemOut
 from defero.service.web.sight import render
 
@@ -144,7 +144,7 @@ def _add_examples(operation: dict[str, Any], example: dict[str, Any]) -> None:
                 media["example"] = example["reply"]
 
 
-entrance = APIRouter(route_class=GuardedRoute)
+entrance = Routes()
 HOME = {"lead": "/console", "expert": "/inbox"}
 """The first page of a role; programs have none."""
 
@@ -182,13 +182,13 @@ def _session_of(office: Office, link: str, *, now: float) -> str | None:
         return issue_session(connection, office.key, secret, now=now)
 
 
-@entrance.get("/")
+@entrance.at("GET /", PEOPLE)
 def home(request: Request) -> Response:
     """Go to the first page of the caller."""
     return RedirectResponse(HOME[caller_of(request).role], 303)
 
 
-@entrance.post("/out")
+@entrance.at("POST /out", PEOPLE)
 async def sign_out(request: Request) -> Response:
     """End the session; the link still holds until it is revoked."""
     await run_in_threadpool(_end, the_office(request), caller_of(request).token_id)

@@ -3,16 +3,17 @@
 import csv
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import Header, Path, Query, Request, Response
 from sqlalchemy import Connection, func, select
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import RedirectResponse, StreamingResponse
+from starlette.responses import StreamingResponse
 
 from defero.service import Problem
+from defero.service.access import EVERYBODY, LEAD, WITH_PROGRAMS
 from defero.service.events import Row, Settled, to_json
 from defero.service.flow.cases import AddCases, EraseCase
 from defero.service.flow.team import WorkingTeam, csv_lines
@@ -22,13 +23,13 @@ from defero.service.store.contents import read_contents, read_names, read_notes
 from defero.service.store.log import CASES, CONTENTS
 from defero.service.store.saved_views import open_ledger, read_cases
 from defero.service.views.cases import Beliefs, decided, first_step, seen_by_expert, state_reply
-from defero.service.views.policy import MOST_NUMBER
+from defero.service.views.policy import MOST_NUMBER, Strict
 from defero.service.web.charts import lines_of, shown
-from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
+from defero.service.web.requests import InOffice, Routes, caller_of, done, plain
 from defero.service.web.schemas import MOST_CASES, Case, CasesIn, NewCasesOut, responses
 from defero.service.web.sight import render
 
-router = APIRouter(tags=["cases"], route_class=GuardedRoute)
+router = Routes("cases")
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -40,7 +41,7 @@ IdempotencyKey = Annotated[
 CaseId = Annotated[Case, Path(examples=["c12"])]
 
 
-@router.post("/v1/cases", response_model=NewCasesOut, responses=responses(409))
+@router.at("POST /v1/cases", WITH_PROGRAMS, 409, response_model=NewCasesOut)
 async def add_cases(
     request: Request, body: CasesIn, office: InOffice, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -54,7 +55,7 @@ async def add_cases(
     return plain(await done(office, command))
 
 
-@router.get("/v1/cases/{case}", responses=responses(404))
+@router.at("GET /v1/cases/{case}", EVERYBODY, 404)
 def get_case(request: Request, case: CaseId, office: InOffice) -> dict[str, Any]:
     """Say where a case stands, with its features; experts see the cases that they were asked about."""
     caller = caller_of(request)
@@ -74,7 +75,7 @@ def get_case(request: Request, case: CaseId, office: InOffice) -> dict[str, Any]
     return {**reply, **believed, "answers": answers, "outcome": state.outcome, "erased": state.erased}
 
 
-@router.get("/v1/cases/{case}/trail", responses=responses(404))
+@router.at("GET /v1/cases/{case}/trail", LEAD, 404)
 def get_trail(case: CaseId, office: InOffice) -> dict[str, Any]:
     """Return everything that the log has of a case, in order."""
     with office.database.read() as connection:
@@ -89,16 +90,16 @@ def get_trail(case: CaseId, office: InOffice) -> dict[str, Any]:
     return {"case": case, "entries": lines, "names": names}
 
 
-@router.delete("/v1/cases/{case}/content", responses=responses(404))
+@router.at("DELETE /v1/cases/{case}/content", LEAD, 404)
 async def erase_case(request: Request, case: CaseId, office: InOffice) -> Response:
     """Remove the features, the key and the notes of a case; figures stay."""
     return plain(await done(office, EraseCase(case, caller_of(request).person)))
 
 
-decisions_router = APIRouter(tags=["decisions"], route_class=GuardedRoute)
+decisions_router = Routes("decisions")
 
 
-@decisions_router.get("/v1/decisions", responses=responses())
+@decisions_router.at("GET /v1/decisions", WITH_PROGRAMS)
 def decisions(
     office: InOffice,
     after: Annotated[
@@ -124,8 +125,9 @@ def decisions(
     return {"decisions": shown, "next": entries[-1].seq if entries else after}
 
 
-@decisions_router.get(
-    "/v1/export.csv",
+@decisions_router.at(
+    "GET /v1/export.csv",
+    LEAD,
     response_class=StreamingResponse,
     responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}, **responses()},
 )
@@ -134,14 +136,14 @@ def export(office: InOffice) -> StreamingResponse:
     return StreamingResponse(csv_lines(office.database, office.team), media_type="text/csv; charset=utf-8")
 
 
-pages = APIRouter(route_class=GuardedRoute)
+pages = Routes()
 PAGE = "/console/cases"
 MOST_LISTED = 50
 IN_ORDER = (CASES.c.received_at, func.length(CASES.c.case_id), CASES.c.case_id)
 """As they came: c9 before c10."""
 
 
-@pages.get(PAGE)
+@pages.at("GET /console/cases", LEAD)
 def cases_shown(
     request: Request,
     office: InOffice,
@@ -149,16 +151,16 @@ def cases_shown(
     added: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
     """Show the last cases, or those of an id or a key."""
-    return cases_page(request, office, find=find, added=added)
+    return cases_page(request, office, {}, find=find, added=added)
 
 
 def cases_page(
     request: Request,
     office: Office,
+    values: Mapping[str, Any],
     *,
     find: str = "",
     added: int | None = None,
-    table: str = "",
     problem: Problem | None = None,
 ) -> Response:
     """Return the page; a table that was refused comes back with what is wrong."""
@@ -184,25 +186,30 @@ def cases_page(
         added=added,
         columns=columns,
         most=MOST_CASES,
-        table=table,
+        table=values.get("table", ""),
         problem=problem,
     )
 
 
-@pages.post(PAGE)
-async def add_by_form(request: Request, office: InOffice) -> Response:
+class TableIn(Strict):
+    """Cases as the text of a table."""
+
+    table: str = ""
+
+
+async def add_table(body: TableIn, office: InOffice) -> dict[str, int]:
     """Bring the cases of a table; columns that the model does not need are left out."""
-    table, team = needed(await form_of(request), "table"), office.team
-    try:
-        rows = await run_in_threadpool(rows_of, table, team)
-        matrix = await run_in_threadpool(team.matrix, rows)
-        await done(office, AddCases([None] * len(rows), rows, matrix, team.version))
-    except Problem as problem:
-        return await run_in_threadpool(cases_page, request, office, table=table, problem=problem)
-    return RedirectResponse(f"{PAGE}?added={len(rows)}", 303)
+    team = office.team
+    rows = await run_in_threadpool(rows_of, body.table, team)
+    matrix = await run_in_threadpool(team.matrix, rows)
+    await done(office, AddCases([None] * len(rows), rows, matrix, team.version))
+    return {"added": len(rows)}
 
 
-@pages.get(PAGE + "/{case}")
+pages.form("POST /console/cases", LEAD, add_table, PAGE + "?added={added}", again=cases_page)
+
+
+@pages.at("GET /console/cases/{case}", LEAD)
 def case_page(request: Request, case: Annotated[Case, Path()], office: InOffice) -> Response:
     """Show where a case stands, and everything that happened to it."""
     with office.database.read() as connection:

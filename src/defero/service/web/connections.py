@@ -2,19 +2,17 @@
 
 import os
 import queue
-import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
-import orjson
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import Header, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import RedirectResponse
 
-from defero.data.tables.cells import text_of
 from defero.service import Problem
+from defero.service.access import LEAD
 from defero.service.flow.connections import EndHook, EndLanguageModel, EndStudio, SetHook, SetLanguageModel, SetStudio
 from defero.service.office import Office
 from defero.service.outward.label_studio import SECRET, SECRET_HEADER
@@ -26,37 +24,23 @@ from defero.service.views.connections import KINDS, CalledModel, HookIn, Languag
 from defero.service.views.policy import Person, PersonId
 from defero.service.views.promises import MILLION
 from defero.service.views.tallies import Period, ratio, sums_of
-from defero.service.web.requests import (
-    NUMBERS,
-    Fields,
-    GuardedRoute,
-    InOffice,
-    caller_of,
-    done,
-    form_of,
-    hook_of,
-    model_fields_of,
-    model_of,
-    needed,
-    plain,
-    studio_fields_of,
-    studio_of,
-)
+from defero.service.web.forms import Fields
+from defero.service.web.requests import InOffice, Routes, caller_of, done, plain
 from defero.service.web.schemas import LanguageModelOut, LanguageModelsOut, StudioOut, StudioSetOut, responses
 from defero.service.web.sight import Sight, Waiting, render
 
-hooks_router = APIRouter(tags=["webhooks"], route_class=GuardedRoute)
+hooks_router = Routes("webhooks")
 HookId = Annotated[str, Path(pattern=r"^w[0-9a-f]{12}$", examples=["w0123456789ab"])]
 
 
-@hooks_router.get("/v1/webhooks", responses=responses())
+@hooks_router.at("GET /v1/webhooks", LEAD)
 def get_hooks(office: InOffice) -> dict[str, Any]:
     """Return every webhook, how far it has come, and whether it fails."""
     hooks = office.views()[0].hooks
     return {"webhooks": [vars(one) for one in hooks.values()]}
 
 
-@hooks_router.post("/v1/webhooks", status_code=201, responses=responses(409))
+@hooks_router.at("POST /v1/webhooks", LEAD, 409, status_code=201)
 async def add_hook(request: Request, body: HookIn, office: InOffice) -> Response:
     """Send on what happens from now on. The secret that signs it is shown this once."""
     check_named(body.url)
@@ -70,7 +54,7 @@ async def add_hook(request: Request, body: HookIn, office: InOffice) -> Response
     return plain({**reply, "secret": secret}, 201)
 
 
-@hooks_router.delete("/v1/webhooks/{hook}", responses=responses(404))
+@hooks_router.at("DELETE /v1/webhooks/{hook}", LEAD, 404)
 async def end_hook(request: Request, hook: HookId, office: InOffice) -> Response:
     """End a webhook."""
     reply = await done(office, EndHook(hook, caller_of(request).person))
@@ -88,18 +72,18 @@ def _forget(office: Office, name: str) -> None:
         forget_secret(connection, name)
 
 
-models_router = APIRouter(tags=["language models"], route_class=GuardedRoute)
+models_router = Routes("language models")
 Id = Annotated[PersonId, Path(examples=["p3"])]
 
 
-@models_router.get("/v1/language-models", response_model=LanguageModelsOut, responses=responses())
+@models_router.at("GET /v1/language-models", LEAD, response_model=LanguageModelsOut)
 def get_language_models(office: InOffice) -> dict[str, Any]:
     """Return the experts that are language models, and whether their calls fail."""
     models = office.views()[0].language_models
     return {"language_models": [_model_shown(one, now=office.clock()) for one in models.values()]}
 
 
-@models_router.put("/v1/language-models/{person}", response_model=LanguageModelOut, responses=responses(404, 409))
+@models_router.at("PUT /v1/language-models/{person}", LEAD, 404, 409, response_model=LanguageModelOut)
 async def set_language_model(request: Request, person: Id, body: LanguageModelIn, office: InOffice) -> Response:
     """Let a language model answer the questions of an expert. The API key stays in the environment."""
     check_named(body.url)
@@ -111,7 +95,7 @@ async def set_language_model(request: Request, person: Id, body: LanguageModelIn
     return plain(_model_shown(CalledModel(**reply), now=office.clock()))
 
 
-@models_router.delete("/v1/language-models/{person}", responses=responses(404))
+@models_router.at("DELETE /v1/language-models/{person}", LEAD, 404)
 async def end_language_model(request: Request, person: Id, office: InOffice) -> Response:
     """Let a person answer the questions of an expert again."""
     return plain(await done(office, EndLanguageModel(person, caller_of(request).person)))
@@ -124,13 +108,13 @@ def _model_shown(model: CalledModel, *, now: float) -> dict[str, Any]:
     return {**members, "paid_today": model.paid_today(now), "key_is_set": key_is_set}
 
 
-studio_router = APIRouter(tags=["Label Studio"], route_class=GuardedRoute)
+studio_router = Routes("Label Studio")
 SecretHeader = Annotated[
     str | None, Header(alias=SECRET_HEADER, examples=["..."], description="As `PUT /v1/label-studio` shows it.")
 ]
 
 
-@studio_router.get("/v1/label-studio", response_model=StudioOut, responses=responses(404))
+@studio_router.at("GET /v1/label-studio", LEAD, 404, response_model=StudioOut)
 def get_studio(office: InOffice) -> dict[str, Any]:
     """Return the project in which experts answer, and whether it can be reached."""
     with office.database.read() as connection:
@@ -140,7 +124,7 @@ def get_studio(office: InOffice) -> dict[str, Any]:
     return _studio_shown(vars(studio), addresses)
 
 
-@studio_router.put("/v1/label-studio", response_model=StudioSetOut, responses=responses(404, 409))
+@studio_router.at("PUT /v1/label-studio", LEAD, 404, 409, response_model=StudioSetOut)
 async def set_studio(request: Request, body: StudioIn, office: InOffice) -> Response:
     """Let experts answer in Label Studio. The reply has the secret that it sends with what it tells."""
     addresses = {person: email.lower() for person, email in body.people.items() if email is not None}
@@ -153,7 +137,7 @@ async def set_studio(request: Request, body: StudioIn, office: InOffice) -> Resp
     return plain({**_studio_shown(reply, addresses), "secret": secret.decode()})
 
 
-@studio_router.delete("/v1/label-studio", responses=responses(404))
+@studio_router.at("DELETE /v1/label-studio", LEAD, 404)
 async def end_studio(request: Request, office: InOffice) -> Response:
     """Let everybody answer in the inbox again; tasks that wait in Label Studio stay there, and count no more."""
     reply = await done(office, EndStudio(caller_of(request).person))
@@ -185,94 +169,34 @@ def _studio_shown(studio: dict[str, Any], addresses: dict[str, str]) -> dict[str
     return {**studio, "people": {person: addresses.get(person) for person in studio["people"]}}
 
 
-pages = APIRouter(route_class=GuardedRoute)
+pages = Routes()
 PAGE = "/console/connections"
 N_DAYS = 30
 Done = Annotated[str | None, Query(pattern="^(model|studio|hook)(_ended)?$")]
 
 
-@pages.get(PAGE)
+@pages.at("GET /console/connections", LEAD)
 def connections_shown(request: Request, office: InOffice, done: Done = None) -> Response:
     """Show what is connected, how it goes, and the forms to change it."""
     return connections_page(request, office, done=done)
 
 
-@pages.post(PAGE + "/language-models")
-async def set_model_by_form(request: Request, office: InOffice) -> Response:
-    """Let a language model answer the questions of an expert; a form that is wrong comes back."""
-    fields = await form_of(request)
-    try:
-        body = model_of(fields, [text_of(value) for value in office.team.class_values])
-        await set_language_model(request, _person(needed(fields, "person")), body, office)
-    except Problem as problem:
-        sent = {"kind": "model", "fields": fields}
-        return await run_in_threadpool(connections_page, request, office, sent=sent, problem=problem)
-    return RedirectResponse(f"{PAGE}?done=model", 303)
-
-
-@pages.post(PAGE + "/language-models/{person}/end")
-async def end_model_by_form(request: Request, person: Id, office: InOffice) -> Response:
-    """Let a person answer again."""
-    await end_language_model(request, person, office)
-    return RedirectResponse(f"{PAGE}?done=model_ended", 303)
-
-
-@pages.post(PAGE + "/label-studio")
-async def set_studio_by_form(request: Request, office: InOffice) -> Response:
-    """Let experts answer in Label Studio; a form that is wrong comes back."""
-    fields = await form_of(request)
-    try:
-        await set_studio(request, studio_of(fields), office)
-    except Problem as problem:
-        sent = {"kind": "studio", "fields": fields}
-        return await run_in_threadpool(connections_page, request, office, sent=sent, problem=problem)
-    return RedirectResponse(f"{PAGE}?done=studio", 303)
-
-
-@pages.post(PAGE + "/label-studio/end")
-async def end_studio_by_form(request: Request, office: InOffice) -> Response:
-    """Let everybody answer in the inbox again."""
-    await end_studio(request, office)
-    return RedirectResponse(f"{PAGE}?done=studio_ended", 303)
-
-
-@pages.post(PAGE + "/webhooks")
-async def add_hook_by_form(request: Request, office: InOffice) -> Response:
-    """Set up a webhook; its secret is shown this once."""
-    fields = await form_of(request)
-    try:
-        reply = await add_hook(request, hook_of(fields), office)
-    except Problem as problem:
-        sent = {"kind": "hook", "fields": fields}
-        return await run_in_threadpool(connections_page, request, office, sent=sent, problem=problem)
-    return await run_in_threadpool(connections_page, request, office, made=bytes(reply.body))
-
-
-@pages.post(PAGE + "/webhooks/{hook}/end")
-async def end_hook_by_form(request: Request, hook: HookId, office: InOffice) -> Response:
-    """End a webhook."""
-    await end_hook(request, hook, office)
-    return RedirectResponse(f"{PAGE}?done=hook_ended", 303)
-
-
 def connections_page(
     request: Request,
     office: Office,
+    values: Mapping[str, Any] | None = None,
     *,
+    kind: str | None = None,
     done: str | None = None,
-    sent: dict[str, Any] | None = None,
     problem: Problem | None = None,
-    made: bytes | None = None,
+    reply: Mapping[str, Any] | None = None,
 ) -> Response:
-    """Return the page: what is connected, a form as it was sent, and a secret that was just made."""
+    """Return the page: what is connected, a form of a `kind` as it was sent, and a secret that was just made."""
     with office.database.read() as connection:
         sight, addresses = Sight.read(connection, now=office.clock(), n_days=N_DAYS), read_addresses(connection)
     ledger = sight.ledger
     studio = ledger.studio
-    known: Fields = {"key_variable": "DEFERO_KEY_LABEL_STUDIO"}
-    if studio is not None:
-        known = studio_fields_of(studio, addresses)
-    kind, fields = (None, {}) if sent is None else (sent["kind"], sent["fields"])
+    sent = {} if problem is None or values is None else {kind: values}
     return render(
         request,
         "connections.html",
@@ -286,19 +210,49 @@ def connections_page(
         studio_people=[] if studio is None else [sight.name(one) for one in studio.people],
         studio_waiting=_together(sight, () if studio is None else studio.people),
         studio_key=studio is None or bool(os.environ.get(studio.key_variable)),
-        studio_fields=fields if kind == "studio" else known,
+        studio_values=sent.get("studio") or ({} if studio is None else _studio_shown(vars(studio), addresses)),
         hooks=list(ledger.hooks.values()),
         kinds=KINDS,
-        hook_fields=fields if kind == "hook" else {"kind_settled": "yes"},
-        model_fields=fields if kind == "model" else {},
-        numbers=NUMBERS,
+        hook_values=sent.get("hook") or {"kinds": ["settled"]},
+        model_values=sent.get("model", {}),
         n_days=N_DAYS,
         done=done,
         kind=kind,
         problem=problem,
-        made=None if made is None else orjson.loads(made),
+        made=reply,
         log_end=ledger.seq,
     )
+
+
+def read_studio_form(request: Request, fields: Fields) -> Fields:
+    """Return the form with those people alone who are ticked."""
+    return {
+        name: text for name, text in fields.items() if name.partition("/")[0] != "people" or f"in/{name[7:]}" in fields
+    }
+
+
+class LanguageModelForm(LanguageModelIn):
+    """A language model, and the expert whose questions it answers."""
+
+    person: PersonId
+
+
+async def connect_model(request: Request, body: LanguageModelForm, office: InOffice) -> Response:
+    """Let a language model answer the questions of an expert."""
+    terms = LanguageModelIn.model_construct(**body.model_dump(exclude={"person"}))
+    return await set_language_model(request, body.person, terms, office)
+
+
+_MODEL, _STUDIO, _HOOK = (partial(connections_page, kind=one) for one in ("model", "studio", "hook"))
+_DONE = PAGE + "?done="
+pages.form("POST /console/connections/language-models", LEAD, connect_model, _DONE + "model", again=_MODEL)
+pages.form("POST /console/connections/language-models/{person}/end", LEAD, end_language_model, _DONE + "model_ended")
+pages.form(
+    "POST /console/connections/label-studio", LEAD, set_studio, _DONE + "studio", read=read_studio_form, again=_STUDIO
+)
+pages.form("POST /console/connections/label-studio/end", LEAD, end_studio, _DONE + "studio_ended")
+pages.form("POST /console/connections/webhooks", LEAD, add_hook, _HOOK, again=_HOOK)
+pages.form("POST /console/connections/webhooks/{hook}/end", LEAD, end_hook, _DONE + "hook_ended")
 
 
 def model_row(sight: Sight, model: CalledModel) -> dict[str, Any]:
@@ -318,7 +272,7 @@ def model_row(sight: Sight, model: CalledModel) -> dict[str, Any]:
         "is_spent": not model.can_pay(sight.ledger.now),
         "waiting": sight.waiting.get(person, Waiting(0, None)),
         "key_is_set": not model.key_variable or bool(os.environ.get(model.key_variable)),
-        "fields": model_fields_of(model),
+        "terms": model.model_dump(),
     }
 
 
@@ -332,9 +286,3 @@ def _together(sight: Sight, people: Iterable[str]) -> Waiting:
     waiting = [sight.waiting[one] for one in people if one in sight.waiting]
     oldest = [one.oldest for one in waiting if one.oldest is not None]
     return Waiting(sum(one.n for one in waiting), min(oldest, default=None))
-
-
-def _person(person: str) -> str:
-    if not re.fullmatch(r"p[1-9][0-9]{0,17}", person):
-        raise Problem(422, "person: choose an expert.")
-    return person

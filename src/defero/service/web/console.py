@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from sqlalchemy import func, select
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import PlainTextResponse
 
 from defero.judge.drift import START, THRESHOLD
-from defero.service import Problem, checked
+from defero.service import Problem
+from defero.service.access import LEAD, WITH_PROGRAMS
 from defero.service.events import DriftActed, DriftRaised, Entry
 from defero.service.flow.cases import ActOnDrift
 from defero.service.store import log
@@ -37,11 +38,11 @@ from defero.service.views.tallies import (
     sums_of,
     waited,
 )
-from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
+from defero.service.web.requests import InOffice, Routes, caller_of, done, plain
 from defero.service.web.schemas import DriftActIn, responses
 from defero.service.web.sight import Sight, Waiting, percent, render
 
-router = APIRouter(tags=["watching"], route_class=GuardedRoute)
+router = Routes("watching")
 Day = Annotated[str | None, Query(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-11-16"])]
 MOST_DAYS = 366
 """Of the counts of one reply."""
@@ -57,7 +58,7 @@ def health(office: InOffice) -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/metrics", response_class=PlainTextResponse, responses=responses())
+@router.at("GET /metrics", WITH_PROGRAMS, response_class=PlainTextResponse)
 def metrics(office: InOffice) -> PlainTextResponse:
     """Return counts in the text format of Prometheus."""
     with office.database.read() as connection:
@@ -75,7 +76,7 @@ def metrics(office: InOffice) -> PlainTextResponse:
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.get("/v1/tallies", responses=responses())
+@router.at("GET /v1/tallies", LEAD)
 def tallies(office: InOffice, first: Day = None, last: Day = None) -> dict[str, Any]:
     """Return the counts by day and person ("" is the team) of at most 366 days, by default the last ones."""
     days = _days(first, last, today=day_of(office.clock()))
@@ -100,12 +101,12 @@ def _days(first: str | None, last: str | None, *, today: str) -> tuple[str, str]
     return start.isoformat(), end.isoformat()
 
 
-drift_router = APIRouter(tags=["drift"], route_class=GuardedRoute)
+drift_router = Routes("drift")
 Who = Annotated[str, Path(pattern=r"^(model|p[1-9][0-9]{0,17})$", examples=["p3"], description='A person, or "model".')]
 _MOST_HISTORY = 200
 
 
-@drift_router.get("/v1/drift", responses=responses())
+@drift_router.at("GET /v1/drift", LEAD)
 def get_drift(office: InOffice) -> dict[str, Any]:
     """Return how everybody keeps their promises, and the last alarms with what was done about them."""
     with office.database.read() as connection:
@@ -115,13 +116,13 @@ def get_drift(office: InOffice) -> dict[str, Any]:
     return {"drift": drift_rows(ledger.drift, names), "history": history, "on_drift": ledger.policy.on_drift}
 
 
-@drift_router.post("/v1/drift/{who}", responses=responses(404, 409))
+@drift_router.at("POST /v1/drift/{who}", LEAD, 404, 409)
 async def act_on_drift(request: Request, who: Who, body: DriftActIn, office: InOffice) -> Response:
     """Correct the promise of whoever has an alarm, dismiss the alarm, or withdraw an earlier correction."""
     return plain(await done(office, ActOnDrift(who, body.action, caller_of(request).person)))
 
 
-pages = APIRouter(route_class=GuardedRoute)
+pages = Routes()
 
 
 @dataclass(frozen=True)
@@ -251,12 +252,7 @@ DONE = {
 }
 
 
-@pages.post("/console/drift/{who}")
-async def act_by_form(request: Request, who: Who, office: InOffice) -> Response:
-    """Correct, dismiss or withdraw; the panel comes back."""
-    body = checked(DriftActIn, {"action": needed(await form_of(request), "action")})
-    await act_on_drift(request, who, body, office)
-    return RedirectResponse("/console#drift", 303)
+pages.form("POST /console/drift/{who}", LEAD, act_on_drift, "/console#drift")
 
 
 def drift_panel(sight: Sight) -> dict[str, Any]:
@@ -331,7 +327,7 @@ PERIODS = (7, 14, 30, 90)
 """Lengths of the period that the page offers, in days."""
 
 
-@pages.get("/console")
+@pages.at("GET /console", LEAD)
 def console(request: Request, office: InOffice, days: Annotated[int, Query(ge=1, le=366)] = 14) -> Response:
     """Show every panel."""
     with office.database.read() as connection:

@@ -4,16 +4,14 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from sqlalchemy import Connection
-from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
 from defero.service import Problem
-from defero.service.access import Caller
+from defero.service.access import EVERYBODY, EXPERT, WITH_PROGRAMS, Caller
 from defero.service.events import Answered, Asked
 from defero.service.flow.cases import UNDO_SECONDS, GiveAnswer, GiveOutcomes, Skip, Undo
-from defero.service.flow.settings import ChangePerson
 from defero.service.office import Office
 from defero.service.store import log
 from defero.service.store.contents import SqlDesk, read_contents
@@ -21,14 +19,26 @@ from defero.service.store.saved_views import read_cases, read_people
 from defero.service.views.cases import seen_by_expert
 from defero.service.views.policy import PersonId
 from defero.service.web.charts import shown
-from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain
-from defero.service.web.schemas import AnswerIn, AnswerOut, Case, OutcomesIn, OutcomesOut, SkipIn, StepOut, responses
+from defero.service.web.forms import Fields
+from defero.service.web.people import change_person
+from defero.service.web.requests import InOffice, Routes, caller_of, done, plain
+from defero.service.web.schemas import (
+    AnswerIn,
+    AnswerOut,
+    Case,
+    CaseIdIn,
+    OutcomesIn,
+    OutcomesOut,
+    PersonChangeIn,
+    SkipIn,
+    StepOut,
+)
 from defero.service.web.sight import render
 
-router = APIRouter(tags=["answers"], route_class=GuardedRoute)
+router = Routes("answers")
 
 
-@router.post("/v1/answers", response_model=AnswerOut, responses=responses(404, 409))
+@router.at("POST /v1/answers", EVERYBODY, 404, 409, response_model=AnswerOut)
 async def give_answer(request: Request, body: AnswerIn, office: InOffice) -> Response:
     """Answer a case; the next step comes back."""
     caller = caller_of(request)
@@ -36,7 +46,7 @@ async def give_answer(request: Request, body: AnswerIn, office: InOffice) -> Res
     return plain(_shown_to(caller, await done(office, command)))
 
 
-@router.post("/v1/skips", response_model=StepOut, responses=responses(404, 409))
+@router.at("POST /v1/skips", EVERYBODY, 404, 409, response_model=StepOut)
 async def skip(request: Request, body: SkipIn, office: InOffice) -> Response:
     """Give a question back; it goes to somebody else, or the case is answered."""
     caller = caller_of(request)
@@ -44,7 +54,7 @@ async def skip(request: Request, body: SkipIn, office: InOffice) -> Response:
     return plain(_shown_to(caller, await done(office, command)))
 
 
-@router.get("/v1/questions", responses=responses())
+@router.at("GET /v1/questions", EVERYBODY)
 def questions(
     request: Request,
     office: InOffice,
@@ -80,24 +90,24 @@ def _shown_to(caller: Caller, reply: dict[str, Any]) -> dict[str, Any]:
     return seen_by_expert(reply) if caller.role == "expert" else reply
 
 
-outcomes_router = APIRouter(tags=["outcomes"], route_class=GuardedRoute)
+outcomes_router = Routes("outcomes")
 
 
-@outcomes_router.post("/v1/outcomes", response_model=OutcomesOut, responses=responses(404))
+@outcomes_router.at("POST /v1/outcomes", WITH_PROGRAMS, 404, response_model=OutcomesOut)
 async def give_outcomes(request: Request, body: OutcomesIn, office: InOffice) -> Response:
     """Tell the truth of some cases: late, for a part of them, or to correct what was said; all of them or none."""
     pairs = [(one.case, one.label) for one in body.outcomes]
     return plain(await done(office, GiveOutcomes(pairs, caller_of(request).person)))
 
 
-pages = APIRouter(route_class=GuardedRoute)
+pages = Routes()
 KEYS = "1234567890"
 """Of the first ten classes."""
 MOST_LISTED = 20
 """Questions in the list beside the one at hand."""
 
 
-@pages.get("/inbox")
+@pages.at("GET /inbox", EXPERT)
 def inbox(
     request: Request,
     office: InOffice,
@@ -183,46 +193,33 @@ def result_of(connection: Connection, case: str, person: str, *, now: float) -> 
 MOST_NOTE = 500
 
 
-@pages.post("/inbox/answer")
-async def answer_by_form(request: Request, office: InOffice) -> Response:
-    """Keep an answer; the next question comes up."""
-    form = await form_of(request)
-    body = AnswerIn(case=case_in(form), answer=needed(form, "answer"))
-    await give_answer(request, body, office)
-    return RedirectResponse(f"/inbox?last={body.case}", 303)
+def read_case(request: Request, fields: Fields) -> Fields:
+    """Return a form whose case is an id."""
+    if not re.fullmatch(r"c[1-9][0-9]{0,17}", fields.get("case", "")):
+        raise Problem(404, "There is no such case.")
+    return fields
 
 
-@pages.post("/inbox/skip")
-async def skip_by_form(request: Request, office: InOffice) -> Response:
-    """Give a question back, with a reason."""
-    form = await form_of(request)
-    case, note = case_in(form), needed(form, "note").strip()
+def read_skip(request: Request, fields: Fields) -> Fields:
+    """Return a form that says why a question is skipped."""
+    note = fields.get("note", "").strip()
     if not note or len(note) > MOST_NOTE or not note.isprintable():
         raise Problem(422, f"note: say in 1 to {MOST_NOTE} characters why you skip this question.")
-    await skip(request, SkipIn(case=case, note=note), office)
-    return RedirectResponse(f"/inbox?last={case}", 303)
+    return read_case(request, fields)
 
 
-@pages.post("/inbox/undo")
-async def undo_by_form(request: Request, office: InOffice) -> Response:
+async def undo(request: Request, body: CaseIdIn, office: InOffice) -> Response:
     """Take the last answer back; its question comes up again."""
-    form, person = await form_of(request), caller_of(request).person
-    case = case_in(form)
-    await done(office, Undo(case, person, person))
-    return RedirectResponse(f"/inbox?case={case}&last={case}", 303)
+    person = caller_of(request).person
+    return plain(await done(office, Undo(body.case, person, person)))
 
 
-@pages.post("/inbox/availability")
-async def availability(request: Request, office: InOffice) -> Response:
+async def pause(request: Request, body: PersonChangeIn, office: InOffice) -> Response:
     """Be asked, or not; questions that wait already stay until they are due."""
-    form, person = await form_of(request), caller_of(request).person
-    await done(office, ChangePerson(person, {"available": needed(form, "available") == "yes"}, person))
-    return RedirectResponse("/inbox", 303)
+    return await change_person(request, caller_of(request).person, body, office)
 
 
-def case_in(form: dict[str, str]) -> str:
-    """Return the case of a form; raises `Problem` where it is no id."""
-    case = needed(form, "case")
-    if not re.fullmatch(r"c[1-9][0-9]{0,17}", case):
-        raise Problem(404, "There is no such case.")
-    return case
+pages.form("POST /inbox/answer", EXPERT, give_answer, "/inbox?last={case}", read=read_case)
+pages.form("POST /inbox/skip", EXPERT, skip, "/inbox?last={case}", read=read_skip)
+pages.form("POST /inbox/undo", EXPERT, undo, "/inbox?case={case}&last={case}", read=read_case)
+pages.form("POST /inbox/availability", EXPERT, pause, "/inbox")

@@ -2,32 +2,42 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
-from starlette.responses import RedirectResponse
+from fastapi import Path, Query, Request, Response
 
-from defero.service import Problem, checked
-from defero.service.access import DEFAULT_DAYS, issue_link, issue_token, revoke_tokens, valid_tokens
+from defero.service import Problem
+from defero.service.access import (
+    DEFAULT_DAYS,
+    EVERYBODY,
+    LEAD,
+    PEOPLE,
+    WITH_PROGRAMS,
+    issue_link,
+    issue_token,
+    revoke_tokens,
+    valid_tokens,
+)
 from defero.service.flow.settings import AddPerson, ChangePerson, ErasePerson, person_reply
 from defero.service.office import Office
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
 from defero.service.views.policy import ROLES, PersonId
-from defero.service.web.requests import GuardedRoute, InOffice, caller_of, done, form_of, needed, plain, whole
-from defero.service.web.schemas import PeopleOut, PersonChangeIn, PersonIn, PersonOut, TokenOut, responses
+from defero.service.web.forms import Fields
+from defero.service.web.requests import InOffice, Routes, caller_of, done, plain
+from defero.service.web.schemas import PeopleOut, PersonChangeIn, PersonIn, PersonOut, TokenOut
 from defero.service.web.sight import render
 
-router = APIRouter(tags=["people"], route_class=GuardedRoute)
+router = Routes("people")
 Id = Annotated[PersonId, Path(examples=["p3"])]
 
 
-@router.get("/v1/me", responses=responses())
+@router.at("GET /v1/me", EVERYBODY)
 def me(request: Request) -> dict[str, str]:
     """Say who calls."""
     caller = caller_of(request)
     return {"person": caller.person, "role": caller.role}
 
 
-@router.get("/v1/people", response_model=PeopleOut, responses=responses())
+@router.at("GET /v1/people", WITH_PROGRAMS, response_model=PeopleOut)
 def people(office: InOffice) -> dict[str, Any]:
     """Return everybody."""
     ledger, names = office.views()
@@ -38,14 +48,14 @@ def people(office: InOffice) -> dict[str, Any]:
     return {"people": shown}
 
 
-@router.post("/v1/people", response_model=PersonOut, status_code=201, responses=responses(409))
+@router.at("POST /v1/people", LEAD, 409, response_model=PersonOut, status_code=201)
 async def add_person(request: Request, body: PersonIn, office: InOffice) -> Response:
     """Add a person; an expert is asked once a model knows them by this name."""
     command = AddPerson(body.name, body.role, caller_of(request).person, body.capacity)
     return plain(await done(office, command), 201)
 
 
-@router.patch("/v1/people/{person}", response_model=PersonOut, responses=responses(404))
+@router.at("PATCH /v1/people/{person}", PEOPLE, 404, response_model=PersonOut)
 async def change_person(request: Request, person: Id, body: PersonChangeIn, office: InOffice) -> Response:
     """Change availability or capacity; experts change their own availability."""
     caller, change = caller_of(request), body.model_dump(exclude_unset=True)
@@ -56,7 +66,7 @@ async def change_person(request: Request, person: Id, body: PersonChangeIn, offi
     return plain(await done(office, ChangePerson(person, change, caller.person)))
 
 
-@router.delete("/v1/people/{person}", response_model=PersonOut, responses=responses(404, 409))
+@router.at("DELETE /v1/people/{person}", LEAD, 404, 409, response_model=PersonOut)
 async def erase_person(request: Request, person: Id, office: InOffice) -> Response:
     """Remove a person and erase their name; their questions go to others, their answers stay, their tokens end.
 
@@ -67,7 +77,7 @@ async def erase_person(request: Request, person: Id, office: InOffice) -> Respon
     return plain(result)
 
 
-@router.post("/v1/people/{person}/tokens", response_model=TokenOut, status_code=201, responses=responses(404))
+@router.at("POST /v1/people/{person}/tokens", LEAD, 404, response_model=TokenOut, status_code=201)
 def new_token(
     person: Id, office: InOffice, days: Annotated[float, Query(gt=0, le=3_660)] = DEFAULT_DAYS
 ) -> dict[str, Any]:
@@ -78,7 +88,7 @@ def new_token(
         return {"token": issue_token(connection, person, now=now, days=days), "expires": now + 86_400 * days}
 
 
-@router.delete("/v1/people/{person}/tokens", responses=responses(404))
+@router.at("DELETE /v1/people/{person}/tokens", LEAD, 404)
 def revoke(person: Id, office: InOffice) -> dict[str, int]:
     """Make every token of a person invalid, and with them their links and sessions."""
     _check_known(office, person)
@@ -93,35 +103,30 @@ def _check_known(office: Office, person: str) -> None:
         raise Problem(404, "There is no such person.", person=person)
 
 
-pages = APIRouter(route_class=GuardedRoute)
+pages = Routes()
 PAGE = "/console/people"
 
 
-@pages.get(PAGE)
+@pages.at("GET /console/people", LEAD)
 def people_shown(request: Request, office: InOffice) -> Response:
     """Show everybody who is in the team."""
     return people_page(request, office)
 
 
-@pages.post(PAGE)
-async def add_by_form(request: Request, office: InOffice) -> Response:
-    """Add somebody."""
-    form = await form_of(request)
-    values = {"name": needed(form, "name").strip(), "role": needed(form, "role"), "capacity": capacity_in(form)}
-    await add_person(request, checked(PersonIn, values), office)
-    return RedirectResponse(PAGE, 303)
+def not_oneself(request: Request, fields: Fields) -> Fields:
+    """Return the form of a page on which nobody removes themselves."""
+    if request.path_params["person"] == caller_of(request).person:
+        raise Problem(409, "Nobody removes themselves; another lead can.")
+    return fields
 
 
-@pages.post(PAGE + "/{person}")
-async def change_by_form(request: Request, person: Id, office: InOffice) -> Response:
-    """Change availability and capacity."""
-    form = await form_of(request)
-    change = {"available": "available" in form, "capacity": capacity_in(form)}
-    await change_person(request, person, checked(PersonChangeIn, change), office)
-    return RedirectResponse(f"{PAGE}#{person}", 303)
+pages.form("POST /console/people", LEAD, add_person, PAGE)
+pages.form("POST /console/people/{person}", LEAD, change_person, PAGE + "#{person}")
+pages.form("POST /console/people/{person}/revoke", LEAD, revoke, PAGE + "#{person}")
+pages.form("POST /console/people/{person}/remove", LEAD, erase_person, PAGE, read=not_oneself)
 
 
-@pages.post(PAGE + "/{person}/link")
+@pages.at("POST /console/people/{person}/link", LEAD)
 def link_by_form(request: Request, person: Id, office: InOffice) -> Response:
     """Make a new link of a person, or a token of a program. It is shown this once."""
     who = office.views()[0].people.get(person)
@@ -134,22 +139,6 @@ def link_by_form(request: Request, person: Id, office: InOffice) -> Response:
             path = issue_link(connection, office.key, person, now=office.clock())
             secret = f"{str(request.base_url).rstrip('/')}{path}"
     return people_page(request, office, made={"person": person, "secret": secret, "days": DEFAULT_DAYS})
-
-
-@pages.post(PAGE + "/{person}/revoke")
-def revoke_by_form(person: Id, office: InOffice) -> Response:
-    """End every link, session and token of a person."""
-    revoke(person, office)
-    return RedirectResponse(f"{PAGE}#{person}", 303)
-
-
-@pages.post(PAGE + "/{person}/remove")
-async def remove_by_form(request: Request, person: Id, office: InOffice) -> Response:
-    """Remove a person and erase their name; their questions go to others."""
-    if person == caller_of(request).person:
-        raise Problem(409, "Nobody removes themselves; another lead can.")
-    await erase_person(request, person, office)
-    return RedirectResponse(PAGE, 303)
 
 
 def people_page(request: Request, office: Office, made: dict[str, Any] | None = None) -> Response:
@@ -171,8 +160,3 @@ def people_page(request: Request, office: Office, made: dict[str, Any] | None = 
     ]
     made_for = None if made is None else names.get(made["person"], "")
     return render(request, "people.html", rows=rows, made=made, made_for=made_for, roles=ROLES)
-
-
-def capacity_in(form: dict[str, str]) -> Any:
-    """Return the questions a day that a form says; blank: no limit."""
-    return whole(form["capacity"]) if form.get("capacity", "").strip() else None

@@ -84,10 +84,15 @@ class NewCasesOut(BaseModel):
     cases: list[NewCaseOut]
 
 
-class AnswerIn(Strict):
-    """An answer to a case."""
+class CaseIdIn(Strict):
+    """A case by its id."""
 
     case: Case = Field(examples=["c12"])
+
+
+class AnswerIn(CaseIdIn):
+    """An answer to a case."""
+
     answer: LabelIn = Field(examples=["ill"], description="One of the classes.")
     person: PersonId | None = Field(
         default=None, description="Whose answer it is; experts leave it out.", examples=["p3"]
@@ -100,20 +105,18 @@ class AnswerOut(StepOut):
     counted: bool = Field(description="False where the case was settled before.")
 
 
-class SkipIn(Strict):
+class SkipIn(CaseIdIn):
     """A question that goes back."""
 
-    case: Case = Field(examples=["c12"])
     person: PersonId | None = Field(default=None, description="Whose question it is; experts leave it out.")
     note: Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=500)] = Field(
         "", examples=["not my field"], description="Why. It is erased with the case."
     )
 
 
-class OutcomeIn(Strict):
+class OutcomeIn(CaseIdIn):
     """The truth of a case."""
 
-    case: Case = Field(examples=["c12"])
     label: LabelIn = Field(examples=["ill"])
 
 

@@ -22,6 +22,7 @@ from defero.service.views.policy import Person
 from defero.service.views.promises import MODEL, drift_rows
 from defero.service.views.tallies import TEAM, Counts, Period, Tally
 from defero.service.web import charts
+from defero.service.web.forms import field_name, scaled, text_at
 from defero.service.web.requests import the_office
 
 NOTHING = "–"
@@ -125,7 +126,7 @@ _TEMPLATES.filters.update(
     percent=percent,
     number=number,
 )
-_TEMPLATES.globals.update(charts=charts)
+_TEMPLATES.globals.update(charts=charts, field_name=field_name, scaled=scaled, text_at=text_at)
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:

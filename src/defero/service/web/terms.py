@@ -4,56 +4,43 @@ import pathlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import RedirectResponse
 
 from defero.data.tables.cells import text_of
-from defero.service import Problem, checked
-from defero.service.events import Compared, ModelChanged, PolicyChanged
+from defero.service import Problem
+from defero.service.access import LEAD, WITH_PROGRAMS
+from defero.service.events import Compared, ModelChanged, PolicyChanged, to_json
 from defero.service.flow.settings import ChangePolicy, LoadModel, SwitchModel, checked_policy
 from defero.service.flow.what_if import MOST_CASES, last_cases, preview, preview_model
 from defero.service.office import Office
 from defero.service.store import log
 from defero.service.store.contents import read_names
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.policy import MODES, MOST_NUMBER, Policy, PolicyIn
-from defero.service.web.requests import (
-    MOST_CLASSES,
-    UNITS,
-    Fields,
-    GuardedRoute,
-    InOffice,
-    caller_of,
-    done,
-    fields_of,
-    form_of,
-    n_rules,
-    needed,
-    plain,
-    policy_of,
-)
-from defero.service.web.schemas import ModelIn, responses
+from defero.service.views.policy import MODES, MOST_NUMBER, Policy, PolicyIn, Strict, one_of
+from defero.service.web.forms import Fields, scaled, text_at
+from defero.service.web.requests import InOffice, Routes, caller_of, done, plain, the_office
+from defero.service.web.schemas import ModelIn
 from defero.service.web.sight import money, number, percent, render
 
-policy_router = APIRouter(tags=["policy"], route_class=GuardedRoute)
+policy_router = Routes("policy")
 Version = Annotated[int, Path(ge=0, le=MOST_NUMBER, examples=[3])]
 
 
-@policy_router.get("/v1/policy", response_model=Policy, responses=responses())
+@policy_router.at("GET /v1/policy", WITH_PROGRAMS, response_model=Policy)
 def get_policy(office: InOffice) -> dict[str, Any]:
     """Return the policy that holds now."""
     policy = office.views()[0].policy
     return {"version": policy.version, **policy.to_dict()}
 
 
-@policy_router.put("/v1/policy", response_model=Policy, responses=responses())
+@policy_router.at("PUT /v1/policy", LEAD, response_model=Policy)
 async def put_policy(request: Request, body: PolicyIn, office: InOffice) -> Response:
     """Let another policy hold from here on; it gets the next version."""
     return plain(await done(office, ChangePolicy(body.model_dump(), caller_of(request).person)))
 
 
-@policy_router.get("/v1/policies", responses=responses())
+@policy_router.at("GET /v1/policies", LEAD)
 def get_policies(office: InOffice) -> dict[str, Any]:
     """Return every version of the policy, with who set it and when."""
     with office.database.read() as connection:
@@ -61,7 +48,7 @@ def get_policies(office: InOffice) -> dict[str, Any]:
     return {"policies": [{"seq": one.seq, "at": one.at, **vars(one.fact)} for one in entries]}
 
 
-@policy_router.post("/v1/policies/preview", responses=responses())
+@policy_router.at("POST /v1/policies/preview", LEAD)
 def preview_policy(body: PolicyIn, office: InOffice) -> dict[str, Any]:
     """Replay the last 1,000 cases under another policy: who would be asked, load, expected cost, questions."""
     team = office.team
@@ -71,7 +58,7 @@ def preview_policy(body: PolicyIn, office: InOffice) -> dict[str, Any]:
     return preview(ledger, team, policy, past)
 
 
-@policy_router.post("/v1/policies/{version}/restore", response_model=Policy, responses=responses(404))
+@policy_router.at("POST /v1/policies/{version}/restore", LEAD, 404, response_model=Policy)
 async def restore_policy(request: Request, version: Version, office: InOffice) -> Response:
     """Let an earlier version hold again, as a new version; 0 is the default policy."""
     with office.database.read() as connection:
@@ -83,12 +70,12 @@ async def restore_policy(request: Request, version: Version, office: InOffice) -
     return plain(await done(office, ChangePolicy(values, caller_of(request).person)))
 
 
-models_router = APIRouter(tags=["models"], route_class=GuardedRoute)
+models_router = Routes("models")
 ModelVersion = Annotated[str, Path(pattern=r"^[0-9a-z_-]{1,40}$", examples=["9f2b6c01d3aa"])]
 _KINDS = ("model_loaded", "model_changed")
 
 
-@models_router.get("/v1/models", responses=responses())
+@models_router.at("GET /v1/models", LEAD)
 def get_models(office: InOffice) -> dict[str, Any]:
     """Return the model that decides, the one beside it, and everything that was loaded or switched."""
     with office.database.read() as connection:
@@ -98,7 +85,7 @@ def get_models(office: InOffice) -> dict[str, Any]:
     return {**{name: None if one is None else vars(one) for name, one in shown.items()}, "history": history}
 
 
-@models_router.post("/v1/models", responses=responses(404, 409))
+@models_router.at("POST /v1/models", LEAD, 404, 409)
 async def load_model(request: Request, body: ModelIn, office: InOffice) -> Response:
     """Load a model beside the one that decides, from the folder of models that the service was started with."""
     team = await run_in_threadpool(office.shelf.load, body.folder)
@@ -113,7 +100,7 @@ async def load_model(request: Request, body: ModelIn, office: InOffice) -> Respo
         raise
 
 
-@models_router.get("/v1/models/comparison", responses=responses(404))
+@models_router.at("GET /v1/models/comparison", LEAD, 404)
 def compare(office: InOffice) -> dict[str, Any]:
     """Decide the last 1,000 cases by both models: who would be asked, load, expected cost, right answers."""
     with office.database.read() as connection:
@@ -124,7 +111,7 @@ def compare(office: InOffice) -> dict[str, Any]:
     return {"model": team.version, "candidate": candidate.version, **preview_model(ledger, team, candidate, past)}
 
 
-@models_router.post("/v1/models/{version}/switch", responses=responses(404))
+@models_router.at("POST /v1/models/{version}/switch", LEAD, 404)
 async def switch_model(request: Request, version: ModelVersion, office: InOffice) -> Response:
     """Let another model decide from the next commit on: the one beside, or an earlier one to roll back."""
     known = await run_in_threadpool(_known_model, office, version)
@@ -142,106 +129,114 @@ def _known_model(office: Office, version: str) -> ModelChanged:
     return known[-1]
 
 
-pages = APIRouter(route_class=GuardedRoute)
+pages = Routes()
 PAGE = "/console/policy"
 MODELS_PAGE = "/console/models"
 MOST_EXAMPLES = 10
 MOST_VERSIONS = 50
+MOST_CLASSES = 8
+"""With more, the cost matrix is not in the form, and stays as it is."""
+EMPTY_RULES = 2
+"""Empty lines below the rules that are there; a preview adds new ones."""
+UNITS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 Saved = Annotated[int | None, Query(ge=0, le=MOST_NUMBER)]
 
 
-@pages.get(PAGE)
+@pages.at("GET /console/policy", LEAD)
 def policy_shown(request: Request, office: InOffice, saved: Saved = None) -> Response:
     """Show the policy that holds now, to be changed."""
     return policy_page(request, office, saved=saved)
 
 
-@pages.post(PAGE)
-async def save_by_form(request: Request, office: InOffice) -> Response:
-    """Let the policy of the form hold from here on, as the next version; a form that is wrong comes back."""
-    fields = await form_of(request)
-    try:
-        values = await run_in_threadpool(read_form, office, fields)
-        reply = await done(office, ChangePolicy(values, caller_of(request).person))
-    except Problem as problem:
-        return await run_in_threadpool(policy_page, request, office, fields=fields, problem=problem)
-    return RedirectResponse(f"{PAGE}?saved={reply['version']}", 303)
-
-
-@pages.post(PAGE + "/preview")
-async def preview_by_form(request: Request, office: InOffice) -> Response:
-    """Decide the last 1,000 cases by the policy of the form; nothing changes."""
-    fields = await form_of(request)
-    try:
-        values = await run_in_threadpool(read_form, office, fields)
-        result = await run_in_threadpool(preview_policy, PolicyIn(**values), office)
-    except Problem as problem:
-        return await run_in_threadpool(policy_page, request, office, fields=fields, problem=problem)
-    return await run_in_threadpool(policy_page, request, office, fields=fields, preview=result)
-
-
-@pages.post(PAGE + "/mode")
-async def switch_mode(request: Request, office: InOffice) -> Response:
-    """Switch shadow mode on or off; everything else stays, as the next version."""
-    wanted = needed(await form_of(request), "mode")
-    if wanted not in MODES:
-        raise Problem(422, f"mode: must be one of {', '.join(MODES)}.")
-    current = await run_in_threadpool(_current, office)
-    reply = await done(office, ChangePolicy({**current.to_dict(), "mode": wanted}, caller_of(request).person))
-    return RedirectResponse(f"{PAGE}?saved={reply['version']}", 303)
-
-
-@pages.post(PAGE + "/{version}/restore")
-async def restore_by_form(request: Request, version: Version, office: InOffice) -> Response:
-    """Let an earlier version hold again, as a new version."""
-    await restore_policy(request, version, office)
-    current = await run_in_threadpool(_current, office)
-    return RedirectResponse(f"{PAGE}?saved={current.version}", 303)
-
-
-def read_form(office: Office, fields: Fields) -> dict[str, Any]:
-    """Return the policy of a form."""
-    return policy_of(fields, _classes(office), _current(office))
-
-
 def policy_page(
     request: Request,
     office: Office,
+    values: Mapping[str, Any] | None = None,
     *,
-    fields: Fields | None = None,
-    preview: dict[str, Any] | None = None,
+    reply: dict[str, Any] | None = None,
     problem: Problem | None = None,
     saved: int | None = None,
 ) -> Response:
     """Return the page: the form as it was sent, or the policy of now; a preview; every version."""
     ledger, names = office.views()
-    current, classes = ledger.policy, _classes(office)
+    current, classes = ledger.policy, [text_of(value) for value in office.team.class_values]
     experts = [
         (one.person, names.get(one.person, one.person))
         for one in ledger.people.values()
         if one.role == "expert" and (not one.removed or one.person in current.people)
     ]
-    shown = fields_of(current, classes) if fields is None else fields
+    shown = current.to_dict() if values is None else values
     recipe = office.team.router.recipe
     return render(
         request,
         "policy.html",
         status=200 if problem is None else problem.status,
-        fields=shown,
-        rule_lines=range(n_rules(shown)),
+        values=shown,
+        within=_in_unit(shown.get("answer_within")),
+        rules=[one for one in shown.get("rules") or () if isinstance(one, Mapping)] + EMPTY_RULES * [{}],
         current=current,
         classes=classes,
-        with_matrix=len(classes) <= MOST_CLASSES,
-        matrix_open=any(name.startswith("cost_") and value for name, value in shown.items()),
+        most_classes=MOST_CLASSES,
         experts=experts,
         names=names,
         columns=() if recipe is None else recipe.inputs,
         units=UNITS,
-        preview=None if preview is None else {**preview, "examples": preview["examples"][:MOST_EXAMPLES]},
+        preview=None if reply is None else {**reply, "examples": reply["examples"][:MOST_EXAMPLES]},
         problem=problem,
         saved=saved,
         versions=versions(office, names),
     )
+
+
+def _in_unit(seconds: Any) -> tuple[str, str]:
+    """Return the time to answer in the largest unit in which it is whole, and that unit.
+
+    >>> _in_unit(7_200.0), _in_unit("90"), _in_unit(None), _in_unit("soon")
+    (('2', 'hours'), ('90', 'seconds'), ('', 'hours'), ('soon', 'hours'))
+    """
+    try:
+        unit = next((unit for unit, size in UNITS.items() if float(seconds) % size == 0), "seconds")
+        return text_of(float(seconds) / UNITS[unit]), unit
+    except (TypeError, ValueError):
+        return text_at(seconds), "hours"
+
+
+def read_policy(request: Request, fields: Fields) -> Fields:
+    """Return the form in the units of the API. A line of the rules without a choice is none."""
+    office = the_office(request)
+    matrix = office.views()[0].policy.cost_matrix
+    lines = {name.split("/")[1] for name, value in fields.items() if name.endswith("/do") and value}
+    asking = {line for line in lines if fields[f"rules/{line}/do"] == "ask"}  # its field for a person means nothing
+    read = {
+        name: value
+        for name, value in fields.items()
+        if not name.startswith("rules/")
+        or (name.split("/")[1] in (lines - asking if name.endswith("/person") else lines))
+    }
+    read |= {"explore": scaled(fields.get("explore"), "0.01")}
+    unit = UNITS.get(fields.get("answer_unit", "seconds"), 1)
+    read |= {"answer_within": scaled(fields.get("answer_within"), str(unit))}
+    return read | ({"cost_matrix": to_json(matrix)} if matrix and len(office.team.class_values) > MOST_CLASSES else {})
+
+
+class ModeIn(Strict):
+    """Whether people are asked."""
+
+    mode: Annotated[str, one_of(MODES)]
+
+
+async def switch_mode(request: Request, body: ModeIn, office: InOffice) -> Response:
+    """Switch shadow mode on or off; everything else stays, as the next version."""
+    current = await run_in_threadpool(get_policy, office)
+    values = {name: current[name] for name in PolicyIn.model_fields}
+    return await put_policy(request, PolicyIn(**{**values, "mode": body.mode}), office)
+
+
+_SAVED = PAGE + "?saved={version}"
+pages.form("POST /console/policy", LEAD, put_policy, _SAVED, read=read_policy, again=policy_page)
+pages.form("POST /console/policy/preview", LEAD, preview_policy, policy_page, read=read_policy, again=policy_page)
+pages.form("POST /console/policy/mode", LEAD, switch_mode, _SAVED)
+pages.form("POST /console/policy/{version}/restore", LEAD, restore_policy, _SAVED)
 
 
 def versions(office: Office, names: dict[str, str]) -> list[dict[str, Any]]:
@@ -254,14 +249,6 @@ def versions(office: Office, names: dict[str, str]) -> list[dict[str, Any]]:
         )
         before = one["policy"]
     return rows[: -MOST_VERSIONS - 1 : -1]
-
-
-def _current(office: Office) -> Policy:
-    return office.views()[0].policy
-
-
-def _classes(office: Office) -> list[str]:
-    return [text_of(value) for value in office.team.class_values]
 
 
 WORDS = {
@@ -318,7 +305,7 @@ MOST_COMPARED = 1_000
 Beside = Annotated[Literal["yes"] | None, Query(alias="compare")]
 
 
-@pages.get(MODELS_PAGE)
+@pages.at("GET /console/models", LEAD)
 def models_shown(request: Request, office: InOffice, beside: Beside = None) -> Response:
     """Show the model that decides and the one beside it; `compare`: decide the last cases by both."""
     with office.database.read() as connection:
@@ -344,19 +331,8 @@ def models_shown(request: Request, office: InOffice, beside: Beside = None) -> R
     )
 
 
-@pages.post(MODELS_PAGE)
-async def load_by_form(request: Request, office: InOffice) -> Response:
-    """Load a model beside the one that decides."""
-    body = checked(ModelIn, {"folder": needed(await form_of(request), "folder")})
-    await load_model(request, body, office)
-    return RedirectResponse(MODELS_PAGE, 303)
-
-
-@pages.post(MODELS_PAGE + "/{version}/switch")
-async def switch_by_form(request: Request, version: ModelVersion, office: InOffice) -> Response:
-    """Let another model decide from the next commit on."""
-    await switch_model(request, version, office)
-    return RedirectResponse(MODELS_PAGE, 303)
+pages.form("POST /console/models", LEAD, load_model, MODELS_PAGE)
+pages.form("POST /console/models/{version}/switch", LEAD, switch_model, MODELS_PAGE)
 
 
 def agreement(facts: list[Any], candidate: ModelChanged | None) -> dict[str, int] | None:
