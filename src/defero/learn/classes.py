@@ -191,9 +191,10 @@ class Classes:
     def proba(self, features: FloatArray) -> FloatArray:
         """Return P(y = k | x), (n, K)."""
         logits = np.zeros((len(features), self.n_classes))
-        for part, weight in zip((self.linear, self.trees), self.weights, strict=True):
-            if part is not None:
-                logits += weight * log_softmax(both_classes(part.outputs(features)))
+        if self.linear is not None:
+            logits += self.weights[0] * log_softmax(self.linear.outputs(features))
+        if self.trees is not None:
+            logits += self.weights[1] * log_softmax(both_classes(self.trees.outputs(features)))
         return softmax(logits)
 
     def score(self, features: FloatArray) -> Scores:
