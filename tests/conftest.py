@@ -11,10 +11,9 @@ def empty_pictures(monkeypatch):
     if find_spec("matplotlib"):
         from markupsafe import Markup
 
-        from defero.report import pictures, pool_page
+        from defero.report import pictures
 
         def undrawn(key, caption, draw, *, label="", kind="wide", name="", **looks):
             return pictures.Picture(Markup(f'<svg id="{key}"></svg>'), caption, label or caption, kind, name)
 
-        for module in (pictures, pool_page):
-            monkeypatch.setattr(module, "picture", undrawn)
+        monkeypatch.setattr(pictures, "picture", undrawn)

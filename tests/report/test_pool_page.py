@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 import pandas as pd
+from report_trials import provenance
 
 from defero import ExpertPool
-from defero.report.pool_page import pool_page
+from defero.report.page import score_page
 from defero.team.judge_scores import judge_scores
 
 
@@ -22,8 +23,9 @@ def pool_of_two():
 
 
 def test_equal_promises_are_one_row_of_the_table():
-    page = pool_page(*pool_of_two(), {})
+    record, kinds = pool_of_two()
+    page = score_page(record, provenance(), kinds=kinds)
     promises = page[page.index("Are promises kept?") :]
-    ranges = re.findall(r"\d\.\d{3} to \d\.\d{3}(?!\))", promises)
+    ranges = re.findall(r"\d\.\d{4} to \d\.\d{4}(?!\))", promises)
     assert len(ranges) == len(set(ranges)) == 2
     assert "All members cost the same" in page

@@ -10,8 +10,7 @@ from test_pool_page import pool_of_two
 
 from defero.judge.record.figures import FigureTable, Words
 from defero.report import report_page
-from defero.report.page import environment
-from defero.report.pool_page import pool_page
+from defero.report.page import environment, score_page
 
 PAGES = Path(__file__).parent / "pages"
 TURNS = "".join(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))  # turn the direction of what follows
@@ -55,7 +54,7 @@ def test_the_text_of_a_page_is_the_golden_one(name):
     pages = {
         "team": lambda: report_page(*trial_and_record(), provenance()),
         "model_alone": lambda: report_page(*trial_and_record(40, (), panel=False), provenance()),
-        "pool": lambda: pool_page(*pool_of_two(), {"Model": "model", "Command": "defero report model"}),
+        "pool": lambda: score_page(pool_of_two()[0], provenance(), kinds=pool_of_two()[1]),
     }
     golden = (PAGES / f"{name}.txt").read_text(encoding="utf-8")
     assert Reader(pages[name]()).lines == golden.splitlines()

@@ -38,6 +38,7 @@ def report(
 
     defero report model new_cases.csv --out report.html
     """
+    from defero.report.page import sentence
     from defero.study.page import check_page, write_page
 
     check_page(out, model=model, tables=(table, said["answers"]))
@@ -48,13 +49,8 @@ def report(
         return
     if judged.left_out_sentence():
         echo(judged.left_out_sentence())
-    if judged.trial is None:
-        echo(judged.figures())
-    else:
-        from defero.report.page import sentence
-
-        echo(sentence(judged.record).replace("\u00a0", " "))
-        for caution in judged.cautions:
-            echo(f"  {caution}")
+    echo(sentence(judged.record).replace("\u00a0", " "))
+    for caution in judged.cautions:
+        echo(f"  {caution}")
     show_notes(judged.notes)
     echo(f"\nWritten to {out}: open it in a browser.")

@@ -3,8 +3,8 @@
 import functools
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import PurePath
 from typing import Any
@@ -18,13 +18,15 @@ from defero.core.wording import count_of, money, printable
 from defero.judge.intervals import Share
 from defero.judge.record import tables
 from defero.judge.record.cautions import no_better, nothing_deferred
-from defero.judge.record.figures import Figure, FigureTable, hundredths, in_points
+from defero.judge.record.figures import Figure, FigureTable, Section, hundredths, in_points
 from defero.judge.record.members import FEW
+from defero.judge.record.score_sections import GLOSSARY, score_sections
+from defero.judge.record.scores import ScoreRecord
 from defero.judge.record.team import Record
 from defero.judge.record.ways import CostRecord, better_than_team
 from defero.judge.shared_errors import LEAST_SHARED, NOTEWORTHY, SharedErrors
 from defero.judge.smooth import smooth_calibration_error
-from defero.report.pictures import TeamPictures
+from defero.report.pictures import TeamPictures, score_frontier
 
 IN_SIGHT = 11
 """Number of experts that a long table shows."""
@@ -122,13 +124,13 @@ class Provenance:
         """The table without its folder."""
         return PurePath(self.table).name
 
-    def facts(self, record: Record) -> list[tuple[str, str]]:
+    def facts(self, record: Record | ScoreRecord) -> list[tuple[str, str]]:
         """Return names and values for the foot of the page."""
         return [
             ("Model", self.model),
             ("Table", self.table),
             ("Rows", f"{self.rows:,}, of which {self.left_out:,} were used in training and left out"),
-            ("Evaluated on", f"{record.team.total:,} rows, fingerprint {self.fingerprint}"),
+            ("Evaluated on", f"{record.items:,} rows, fingerprint {self.fingerprint}"),
             ("Seed", str(self.seed)),
             ("Libraries", _pairs(self.versions)),
             ("Settings of the model", _pairs(self.settings)),
@@ -182,8 +184,42 @@ def report_page(trial: Trial, record: Record, provenance: Provenance, *, evidenc
     )
 
 
-def sentence(record: Record) -> str:
+def score_page(
+    record: ScoreRecord,
+    provenance: Provenance,
+    *,
+    kinds: Mapping[str, Sequence[str]] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """Return the page of a team whose experts have only scores, as text.
+
+    Parameters
+    ----------
+    record : ScoreRecord
+    provenance : Provenance
+    kinds : {column: (n,) values}, optional
+        Categorical columns of the items: who gets which kinds.
+    notes : sentences
+    """
+    drawn = score_frontier(record)
+    sections = [
+        replace(one, parts=[*one.parts, drawn]) if one.key == "frontier" and drawn is not None else one
+        for one in score_sections(record, kinds or {})
+    ]
+    return render(
+        "base.html",
+        record=record,
+        sentence=record.headline(),
+        notes=notes,
+        sections=[*sections, Section("glossary", CONTENTS["glossary"], [GLOSSARY])],
+        provenance=provenance,
+    )
+
+
+def sentence(record: Record | ScoreRecord) -> str:
     """Return the result in one sentence."""
+    if isinstance(record, ScoreRecord):
+        return record.headline()
     gain, cases = record.team_minus_model, count_of(record.team.total, "held-out case", "held-out cases")
     team, model = shown(Figure(record.team.value)), shown(Figure(record.model.value))
     if not record.experts:

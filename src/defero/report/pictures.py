@@ -20,12 +20,14 @@ from defero.core.results import MODEL
 from defero.core.trial import Trial
 from defero.core.wording import count_of, percent, printable
 from defero.judge.accuracy import trial_curve
+from defero.judge.record.scores import ScoreRecord
 from defero.judge.record.tables import most_asked_first
 from defero.judge.record.team import Record
 from defero.plotting import (
     AgreementDisplay,
     DeferralCurveDisplay,
     ExpertLoadDisplay,
+    PoolFrontierDisplay,
     ReliabilityDisplay,
     SetSizeDisplay,
     style,
@@ -252,6 +254,22 @@ class TeamPictures:
         """Return the accuracy by the share of deferred cases."""
         caption = "Accuracy of the team by the share of deferred cases, those with the largest expected gain first."
         return picture("curve", caption, lambda ax: DeferralCurveDisplay.from_trial(self.trial, ax=ax))
+
+
+def score_frontier(record: ScoreRecord) -> Picture | None:
+    """Return the score by the price of an item; None where one of them cannot be compared."""
+    curve = record.curve
+    if curve is None or record.one_score_each:
+        return None
+    pool, random = ((way.cost, way.quality) for way in (record.pool, record.ways["random"]))
+    oracle = record.ways["oracle"].quality
+    return picture(
+        "frontier-picture",
+        "Mean score against the mean price of an item at every trade-off, judged by the scores that came. The dashed "
+        "line is the zero router, the dotted one the oracle.",
+        lambda ax: PoolFrontierDisplay.from_curve(curve, ax=ax, chosen=pool, oracle=oracle, random=random),
+        size=(5.2, 3.6),
+    )
 
 
 def _reliability(key: str, name: str, confidence: FloatArray, correct: BoolArray, error: float) -> Picture:

@@ -207,8 +207,7 @@ class Evaluation:
         """Return a row for the team, the model and each expert: shares of right answers, with intervals."""
         import pandas as pd
 
-        rows = self.record.members() if self.trial is None else self.record.rows()
-        return pd.DataFrame(rows).set_index("name")
+        return pd.DataFrame(self.record.rows()).set_index("name")
 
     def record_dict(self) -> dict[str, Any]:
         """Return the record's plain values, and of each expert how unsure the model is of them and who is asked."""

@@ -7,10 +7,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from defero.core.errors import Argument, InputError, Spelling
-from defero.core.wording import count_of, money, percent, signed_money
+from defero.core.wording import money, percent
 from defero.data.model_folder import library_versions
 from defero.data.recipes.columns import CategoricalColumn
 from defero.data.tables.cells import texts
@@ -21,6 +19,7 @@ from defero.judge.panels import PanelRecord
 from defero.judge.record import tables
 from defero.judge.record.figures import Figure
 from defero.judge.record.members import PromiseRecord, shown_metrics
+from defero.judge.record.score_sections import score_sections
 from defero.judge.record.scores import ScoreRecord
 from defero.judge.record.team import Record
 
@@ -79,17 +78,10 @@ def write_page(evaluation: "Evaluation", out: Path, *, command: str, spell: Spel
     spell : callable
         Writes the arguments that the page mentions.
     """
-    from defero.report import Evidence, Provenance, report_page
+    from defero.report.page import Evidence, Provenance, report_page, score_page
 
-    if evaluation.trial is None:
-        _write_whole(out, _score_page(evaluation, command=command))
-        return
-    calibrator, answering = evaluation.team.calibrator, evaluation.team.facts.answering
-    evidence = Evidence(
-        expert_sd=evaluation.expert_sd,
-        groups={one.column: (one.recall(), one.load()) for one in evaluation.groups},
-        panels_void=" ".join(one[:1].upper() + one[1:] for one in evaluation.other_terms),
-    )
+    record, team = evaluation.record, evaluation.team
+    answering = team.facts.answering
     provenance = Provenance(
         model=evaluation.model,
         table=evaluation.table,
@@ -100,39 +92,33 @@ def write_page(evaluation: "Evaluation", out: Path, *, command: str, spell: Spel
         command=command,
         made=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         versions=library_versions(),
-        settings=evaluation.team.facts.settings(),
-        calibration=() if calibrator is None else tuple(calibrator.describe()),
+        settings=team.facts.settings(),
+        calibration=() if team.calibrator is None else tuple(team.calibrator.describe()),
         answering=() if answering is None else tuple(one.message(spell) for one in answering.sentences),
     )
-    _write_whole(out, report_page(evaluation.own_trial, evaluation.record, provenance, evidence=evidence))
-
-
-def _write_whole(out: Path, page: str) -> None:
+    if evaluation.trial is None:
+        page = score_page(record, provenance, kinds=_kinds(evaluation), notes=evaluation.notes)
+    else:
+        evidence = Evidence(
+            expert_sd=evaluation.expert_sd,
+            groups={one.column: (one.recall(), one.load()) for one in evaluation.groups},
+            panels_void=" ".join(one[:1].upper() + one[1:] for one in evaluation.other_terms),
+        )
+        page = report_page(evaluation.trial, record, provenance, evidence=evidence)
     try:
         write_whole(out, page.encode("utf-8"))
     except InputError as error:
         raise InputError(f"{Argument('out')} {error}") from error
 
 
-def _score_page(evaluation: "Evaluation", *, command: str) -> str:
-    """Return the page of a team whose experts have only scores."""
-    from defero.report.pool_page import pool_page
-
+def _kinds(evaluation: "Evaluation") -> dict[str, list[str]]:
+    """Return the cells of the categorical columns."""
     recipe = evaluation.team.recipe
-    kinds = {
+    return {
         column.name: [cell or "blank" for cell in texts(evaluation.columns[column.name])]
         for column in (() if recipe is None else recipe.columns)
         if isinstance(column, CategoricalColumn)
     }
-    facts = {
-        "Model": evaluation.model,
-        "Table": f"{evaluation.table}, {evaluation.rows:,} rows with scores, {evaluation.seen_by_fit:,} of them left "
-        "out as the team was fitted on them",
-        "Made": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
-        "Versions": ", ".join(f"{name} {version}" for name, version in library_versions().items()),
-        "Command": command,
-    }
-    return pool_page(evaluation.record, kinds, facts, notes=evaluation.notes)
 
 
 _COLUMNS = """
@@ -191,7 +177,7 @@ def _promise_lines(total: PromiseRecord) -> list[str]:
     if total.verdict is None:
         return []
     verdict = "too few cases to tell" if total.verdict == "too few" else tables.VERDICTS[total.verdict]
-    kept = str(Figure(total.kept.value, *total.interval)).replace("  (", " (")
+    kept = Figure(total.kept.value, *total.interval).inline()
     return [
         f"Over all cases: promised {percent(total.promised)} (mean P(right) of the deciders), kept {kept}: {verdict}."
     ]
@@ -221,7 +207,7 @@ def _way_lines(record: Record) -> list[str]:
 
 def panel_lines(panel: PanelRecord) -> list[str]:
     """Return what the panels promised and kept."""
-    kept = str(Figure(panel.kept, panel.low, panel.high)).replace("  (", " (")
+    kept = Figure(panel.kept, panel.low, panel.high).inline()
     lines = [
         f"\nPanels ({panel.target}). {panel.promise}",
         f"Promised {panel.bound} {percent(panel.asked_for)}, kept {kept}. If everybody could be asked, "
@@ -239,57 +225,4 @@ def panel_lines(panel: PanelRecord) -> list[str]:
 
 def score_text(record: ScoreRecord) -> str:
     """Return the record of a team whose experts have only scores as text for a person."""
-    if record.one_score_each:
-        return "\n".join(_log_lines(record))
-    ways = [record.pool, record.best_single, record.random, record.cheapest, record.oracle]
-    names = ["the pool", f"best single, {record.best_single.name}", "random", "", "oracle"]
-    if record.cheapest is not None:
-        names[3] = f"cheapest, {record.cheapest.name}"
-    width = max(map(len, names))
-    lines = [f"On {record.compared_items()} that the pool has not seen:", ""]
-    for name, way in zip(names, ways, strict=True):
-        if way is not None:
-            cost = "" if np.isnan(way.cost) else f"  {money(way.cost)} an item"
-            net = way.net_value(record.error_cost)
-            value = "" if np.isnan(net) else f"  net value {money(net)}"
-            lines.append(f"  {name:<{width}}  score {way.quality:.4f}{cost}{value}")
-    gain, low, high = record.gain
-    interval = "" if np.isnan(low) else f" [{low:+.4f}, {high:+.4f}]"
-    lines += ["", f"The pool minus the best single member: {gain:+.4f}{interval}."]
-    if record.has_net_value:
-        lines.append(_net_line(record))
-    if not np.isnan(record.area):
-        lines.append(f"Over the zero router, averaged over costs: {record.area:+.4f}.")
-    everything = "" if record.compared.all() else ", all items"
-    lines.append(f"Promised {record.promised:.4f}, kept {float(np.nanmean(record.kept)):.4f}{everything}.")
-    if record.n_unanswered:
-        left_out = count_of(record.n_unanswered, "item")
-        lines.append(f"{left_out} left out: no member with a score there has a known price.")
-    if record.free is not None:
-        lines += ["A member without a score for an item could not be chosen for it.", record.free.sentence()]
-    return "\n".join(lines)
-
-
-def _log_lines(record: ScoreRecord) -> list[str]:
-    """Return what a log with one score for each item can tell."""
-    members = [row for row in record.members() if row["scores"]]
-    width = max(len(row["name"]) for row in members)
-    return [
-        f"On {count_of(len(record.scores), 'item')} that the pool has not seen:",
-        "",
-        *(f"  {row['name']:<{width}}  score {row['quality']:.4f} on {row['scores']:,} of its own" for row in members),
-        "",
-        *record.log_sentences(),
-    ]
-
-
-def _net_line(record: ScoreRecord) -> str:
-    """Say what the net value is, and how far the team is above the best single member."""
-    trade_off, (gain, low, high) = record.error_cost, record.net_gain
-    paid = record.paid_sentence()
-    sentence = paid or f"Net value of an item: {money(trade_off)} times the score, minus the price."
-    if np.isnan(gain):  # the price of the best single member is not known
-        return sentence
-    size = max(abs(gain), abs(low), abs(high)) if np.isfinite(low) else abs(gain)
-    ends = "" if np.isnan(low) else f" [{signed_money(low, like=size)}, {signed_money(high, like=size)}]"
-    return f"{sentence} The pool minus the best single member by score, net: {signed_money(gain, like=size)}{ends}."
+    return "\n\n".join([record.headline(), *(one.text() for one in score_sections(record, {}))])

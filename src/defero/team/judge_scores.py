@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import InputError
 from defero.core.results import MODEL as NOBODY
 from defero.decide.curve import curve_of, member_means
 from defero.decide.terms import TeamTerms, Terms
-from defero.judge.intervals import mean_interval
-from defero.judge.record.scores import FreeChoice, Interval, ScoreRecord, ScoreWay
+from defero.judge.intervals import mean_interval, score_interval
+from defero.judge.record.scores import FreeChoice, Interval, ScoreRecord, ScoreWay, mean
 from defero.team.deciding import decide_scored
 from defero.team.score_facts import best_at_cost, best_single, training_hull
 
@@ -75,24 +75,32 @@ def judge_scores(
     curve = None
     if np.isfinite(np.where(can, cost, np.nan)).any():
         curve = curve_of(expected[rows], cost, scores=kept_scores, expert_names=team.expert_names, hull=hull)
+    ways = {
+        "pool": ScoreWay("pool", mean(achieved), mean(paid)),
+        "best_single": alone[best],
+        "best_at_trade_off": None if paid_best is None else alone[paid_best],
+        "random": ScoreWay("random", mean(_row_means(kept_scores, can)), mean(_row_means(cost, can))),
+        "cheapest": _cheapest(team, kept_scores, cost),
+        "oracle": _oracle(kept_scores, cost, can),
+    }
     return ScoreRecord(
         decision,
         error_cost,
-        expected,
         scores,
         price,
         compared,
-        ScoreWay("pool", _mean(achieved), _mean(paid)),
-        alone[best],
-        ScoreWay("random", _mean(_row_means(kept_scores, can)), _mean(_row_means(cost, can))),
-        _cheapest(team, kept_scores, cost),
-        _oracle(kept_scores, cost, can),
+        {name: way for name, way in ways.items() if way is not None},
         member_means(price, scores),
         *_gains(achieved - kept_scores[:, best], paid - cost[:, best], error_cost, group_of[rows], known=not one_each),
         curve,
-        FreeChoice.of(free, scores, group_of) if has_gaps else None,
-        None if paid_best is None else alone[paid_best],
+        _free_choice(free, scores, group_of) if has_gaps else None,
     )
+
+
+def _free_choice(expert: IntArray, scores: FloatArray, groups: ArrayLike) -> FreeChoice:
+    """Judge choices (n,) by scores (n, J), NaN where there are none."""
+    came = np.where(expert == NOBODY, np.nan, scores[np.arange(len(scores)), expert])
+    return FreeChoice(int(np.isfinite(came).sum()), *score_interval(came, groups))
 
 
 def _gains(
@@ -124,12 +132,8 @@ def _cheapest(team: "Team", scores: FloatArray, price: FloatArray) -> ScoreWay |
 def _oracle(scores: FloatArray, price: FloatArray, scored: BoolArray) -> ScoreWay:
     top = np.where(scored, scores, -np.inf).max(axis=1)
     cost = np.where(scored & (scores == top[:, None]), np.nan_to_num(price, nan=np.inf), np.inf).min(axis=1)
-    return ScoreWay("oracle", _mean(top), _mean(cost[np.isfinite(cost)]))
+    return ScoreWay("oracle", mean(top), mean(cost[np.isfinite(cost)]))
 
 
 def _row_means(values: FloatArray, scored: Any) -> FloatArray:
     return np.where(scored, values, 0.0).sum(axis=1) / scored.sum(axis=1)
-
-
-def _mean(values: FloatArray) -> float:
-    return float(values.mean()) if len(values) else float("nan")

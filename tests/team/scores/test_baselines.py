@@ -24,13 +24,14 @@ def test_absent_members_are_in_nothing_that_the_pool_is_compared_with():
     X, scores = data()
     team = ExpertPool().fit(X, scores, prices=[1.0, 3.0, 2.0], expert_names=NAMES).team_
     record = judge_scores(team, X, scores, terms=Terms(absent=["star"]))
-    assert record.best_single.name == "large"
-    assert record.oracle.quality == pytest.approx(scores[:, :2].max(axis=1).mean())
-    assert record.random.quality == pytest.approx(scores[:, :2].mean())
+    assert record.ways["best_single"].name == "large"
+    assert record.ways["oracle"].quality == pytest.approx(scores[:, :2].max(axis=1).mean())
+    assert record.ways["random"].quality == pytest.approx(scores[:, :2].mean())
     assert 2 not in record.curve.hull
     assert np.isnan(record.curve.member_quality[2])
-    row = record.members()[2]
-    assert (row["items"], row["quality"]) == (0, None)
+    row = record.rows()[2]
+    assert row["items"] == 0
+    assert np.isnan(row["quality"])
     assert 2 not in team.curve(X, scores, terms=Terms(absent=["star"])).hull
     with pytest.raises(InputError, match="can be asked"):
         judge_scores(team, X, np.where([True, True, False], np.nan, scores), terms=Terms(absent=["star"]))
@@ -45,9 +46,9 @@ def test_all_ways_are_judged_on_the_same_items():
     record = judge_scores(team, X, scores)
     assert record.compared.tolist() == [False] * 200 + [True] * 200
     assert record.pool.quality == pytest.approx(scores[200:, 2].mean())
-    assert record.best_single.quality == record.pool.quality
+    assert record.ways["best_single"].quality == record.pool.quality
     assert record.gain[0] == 0
-    assert record.oracle.quality == pytest.approx(scores[200:].max(axis=1).mean())
+    assert record.ways["oracle"].quality == pytest.approx(scores[200:].max(axis=1).mean())
     assert record.kept.mean() == pytest.approx(record.pool.quality / 2)
     assert record.free is not None
     assert record.compared_items() == "200 of 400 items, those with a score of star,"
@@ -67,7 +68,7 @@ def test_a_newcomer_with_few_scores_is_no_baseline_and_its_rows_are_remembered(t
     fresh = pd.DataFrame({"x": rng.normal(size=30), "small": 1, "large": 0, "new": 1})
     judged = again.evaluate(pd.concat([more, fresh], ignore_index=True), terms=Terms(fees={"all": 1}))
     assert judged.seen_by_fit == 40
-    assert judged.record.best_single.name != "new"
+    assert judged.record.ways["best_single"].name != "new"
     assert 2 not in judged.record.curve.hull
     team = Team.load(tmp_path / "pool")
     assert "new" not in team.remove_expert("new").facts.joined

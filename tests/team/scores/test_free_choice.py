@@ -7,10 +7,11 @@ from scored import fitted
 
 from defero import ExpertPool, Study, Terms
 from defero.judge.intervals import score_interval, wilson_interval
-from defero.report.pool_page import pool_page
+from defero.report.page import Provenance, score_page
 from defero.team.judge_scores import judge_scores
 
 NAMES = ["small", "large"]
+PLACE = Provenance("pool", "new.csv", 0, 0, 0, "", "", "")
 
 
 def table(n=600, seed=0):
@@ -48,7 +49,7 @@ def test_the_choice_among_all_members_is_judged_where_it_has_a_score():
     words = judged.summary()
     assert f"{len(known)} of {len(new)} items" in words
     assert f"{known.mean():.4f}" in words
-    page = pool_page(judged.record, {}, {})
+    page = score_page(judged.record, PLACE)
     assert f"{len(known)} of {len(new)} items" in page
 
 
@@ -84,10 +85,10 @@ def test_items_that_only_a_member_without_a_price_has_scored_are_left_out_and_co
     scores[:30, 0] = np.nan
     record = judge_scores(pool.team_, new[["task"]], scores, terms=Terms(error_cost=10.0))
     assert record.n_unanswered == 30
-    assert record.promised == pytest.approx(record.p_right[30:].mean())
+    assert record.means(record.answered)[0] == pytest.approx(record.p_right[30:].mean())
     assert np.nanmean(record.kept) == pytest.approx(scores[30:, 0].mean())
     assert record.to_dict()["kept"] == pytest.approx(scores[30:, 0].mean(), abs=1e-6)
-    page = pool_page(record, {"task": new["task"].tolist()}, {})
+    page = score_page(record, PLACE, kinds={"task": new["task"].tolist()})
     assert ">nan" not in page
     study = Study(team=pool.team_)
     words = study.evaluate(new.assign(small=scores[:, 0]), terms=Terms(error_cost=10.0), all_rows_new=True).summary()
@@ -101,15 +102,15 @@ def test_where_quality_has_a_worth_the_headline_speaks_of_money():
     judged = study.evaluate(table(seed=2))
     record = judged.record
     # In points of money: small 10 * 0.5 - 1, large 10 * 0.6 - 20.
-    assert record.best_paid.name == "small"
-    assert record.best_single.name == "large"
-    for words in (judged.summary(), pool_page(record, {}, {})):
+    assert record.ways["best_at_trade_off"].name == "small"
+    assert record.ways["best_single"].name == "large"
+    for words in (judged.summary(), score_page(record, PLACE)):
         assert "At 10.0 a point of quality" in words
         assert "small" in words
     assert judged.to_dict()["test"]["ways"]["best_at_trade_off"]["name"] == "small"
-    assert study.evaluate(table(seed=2), terms=Terms(error_cost=10.0)).record.best_paid.name == "small"
+    assert study.evaluate(table(seed=2), terms=Terms(error_cost=10.0)).record.ways["best_at_trade_off"].name == "small"
     plain = fitted(frame, expert_names=NAMES).evaluate(table(seed=2))
-    assert plain.record.best_paid is None
+    assert "best_at_trade_off" not in plain.record.ways
     assert "a point of quality" not in plain.summary()
 
 
@@ -130,4 +131,4 @@ def test_the_page_has_no_interval_of_no_width():
     items = pd.DataFrame({"task": rng.choice(["law", "maths"], 40)})
     scores = np.column_stack([np.ones(40), rng.integers(0, 2, 40)])
     team = ExpertPool().fit(items, scores).team_
-    assert "1.000 to 1.000)" not in pool_page(judge_scores(team, items, scores), {}, {})
+    assert "1.000 to 1.000)" not in score_page(judge_scores(team, items, scores), PLACE)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from defero.core.display import aligned
 from defero.core.wording import money, percent
@@ -80,6 +80,10 @@ class Figure:
     def number(cls, value: float, decimals: int = 0) -> Self:
         """Return a number with so many decimals."""
         return cls(value, write=f"{{:,.{decimals}f}}".format)
+
+    def inline(self) -> str:
+        """Return it as it stands in a sentence."""
+        return str(self).replace("  (", " (")
 
     def __str__(self) -> str:
         if math.isnan(self.value):
@@ -163,3 +167,24 @@ class FigureTable:
     def text(self) -> str:
         """Lay out the cells in columns: the first to the left, the others to the right."""
         return "\n".join(aligned([list(map(str, row)) for row in (self.head, *self.rows)], to_right=True))
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a record.
+
+    Attributes
+    ----------
+    key, title : str
+        Its id on the page, and its heading there.
+    parts : sentences, lists of sentences and FigureTables
+        In their order. The page may add pictures.
+    """
+
+    key: str
+    title: str
+    parts: Sequence[Any]
+
+    def text(self) -> str:
+        """Return the parts one below the other."""
+        return "\n\n".join(one.text() if isinstance(one, FigureTable) else str(one) for one in self.parts)
