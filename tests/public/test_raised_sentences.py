@@ -30,6 +30,7 @@ PLAIN = {
     f"expected {HOLE} class and {HOLE} expert columns, got {HOLE} and {HOLE}.",
     f"{HOLE} has {HOLE} features, but fit saw {HOLE}.",
     f"a model folder has no file {HOLE}; known are {HOLE}.",
+    f"{HOLE}, got {HOLE}{HOLE}{HOLE}.",
     f"{HOLE}, as a tensor, got {HOLE}.",
     f"{HOLE}, as float numbers, got {HOLE}.",
     f"{HOLE} The log says that {HOLE} decides.",
@@ -52,7 +53,9 @@ def raised(code):
     """Return (line, whether an argument is named, sentence) of every error that is built in a source."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ERRORS and node.args:
-            pieces = {ast.unparse(piece.func) for piece in node.args if isinstance(piece, ast.Call)}
+            pieces = {
+                ast.unparse(one.func) for text in node.args for one in ast.walk(text) if isinstance(one, ast.Call)
+            }
             named = "Argument" in pieces or any(keyword.arg == "argument" for keyword in node.keywords)
             yield node.lineno, named, "".join(map(written, node.args))
 

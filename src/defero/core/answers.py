@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from defero.core.checks.arrays import BoolArray, IntArray, frozen, names
+from defero.core.checks.arrays import BoolArray, IntArray, frozen, names, read_only
 from defero.core.errors import InputError
 
 MISSING = -1
@@ -92,10 +92,13 @@ class Answers:
         >>> Answers.from_cells(np.array([[0, -1], [1, 1]])).per_expert().tolist()
         [2, 1]
         """
-        n_experts, answered = codes.shape[1], codes != MISSING
-        experts = np.broadcast_to(np.arange(n_experts, dtype=code_type(n_experts)), codes.shape)
+        (n_items, n_experts), answered = codes.shape, codes != MISSING
+        experts = np.tile(np.arange(n_experts, dtype=code_type(n_experts)), n_items)
+        flat = codes.reshape(-1)
+        if not answered.all():
+            flat, experts = flat[answered.reshape(-1)], experts[answered.reshape(-1)]
         starts = _starts(np.count_nonzero(answered, axis=1))
-        return cls(codes[answered], n_experts, starts, experts[answered], classes, expert_names)
+        return cls(flat, n_experts, starts, experts, classes, expert_names)
 
     @classmethod
     def from_triplets(
@@ -158,6 +161,12 @@ class Answers:
         """Return the answers to these items, in this order."""
         counts = self.per_item()[rows]
         starts = _starts(counts)
+        if self._is_full:
+            total = int(starts[-1])
+            more = total > len(self.codes)  # where rows are taken more than once
+            expert_idx = np.resize(self.expert_idx, total) if more else self.expert_idx[:total]
+            codes = read_only(self._as_cells()[rows].reshape(-1))
+            return replace(self, starts=starts, expert_idx=expert_idx, codes=codes)
         chosen = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
         return replace(self, starts=starts, expert_idx=self.expert_idx[chosen], codes=self.codes[chosen])
 
@@ -170,6 +179,9 @@ class Answers:
         [[2, -1], [2, 0]]
         """
         names = None if self.expert_names is None else tuple(self.expert_names[j] for j in experts)
+        if 4 * len(self.codes) >= len(self) * self.n_experts:  # rather than sort, where the cells are no more memory
+            codes = read_only(np.take(self._as_cells(), experts, axis=1))
+            return Answers.from_cells(codes, classes=self.classes, expert_names=names)
         cells = _in_order(self._item_idx(), np.argsort(experts)[self.expert_idx], self.codes, n_experts=self.n_experts)
         return replace(self, codes=cells.values, expert_idx=cells.columns.astype(np.int32), expert_names=names)
 
@@ -182,22 +194,18 @@ class Answers:
 
     def dense(self) -> IntArray:
         """Return the class numbers (n, J), -1 where there is no answer."""
-        cells = np.full(self.shape, MISSING, dtype=np.int64)
-        cells[self._item_idx(), self.expert_idx] = self.codes
-        return cells
+        return self._as_cells().astype(np.int64)
 
     def observed(self) -> BoolArray:
         """Return who answered what, (n, J)."""
-        cells = np.zeros(self.shape, dtype=np.bool_)
-        cells[self._item_idx(), self.expert_idx] = True
-        return cells
+        observed: BoolArray = self._as_cells() != MISSING
+        return observed
 
     def correct(self, label_idx: IntArray) -> BoolArray:
         """Return who was right on what, (n, J)."""
-        cells = np.zeros(self.shape, dtype=np.bool_)
-        items = self._item_idx()
-        cells[items, self.expert_idx] = self.codes == label_idx[items]
-        return cells
+        cells = self._as_cells()
+        correct: BoolArray = (cells == label_idx[:, None]) & (cells != MISSING)
+        return correct
 
     def triplets(self) -> Triplets:
         """Return the answers one by one."""
@@ -209,15 +217,33 @@ class Answers:
 
     def per_expert(self) -> IntArray:
         """Return how many answers each expert gave, (J,)."""
+        if self._is_full:
+            return np.full(self.n_experts, len(self), dtype=np.int64)
         return np.bincount(self.expert_idx, minlength=self.n_experts)
 
     def right_per_expert(self, label_idx: IntArray) -> IntArray:
         """Return how many of each expert's answers are right, (J,)."""
+        if self._is_full:
+            return np.count_nonzero(self.correct(label_idx), axis=0).astype(np.int64)
         right = self.codes == np.repeat(label_idx, self.per_item())
         return np.bincount(self.expert_idx[right], minlength=self.n_experts)
 
     def _item_idx(self) -> IntArray:
         return np.repeat(np.arange(len(self)), self.per_item())
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether everybody answered everything: the codes are then the cells, row by row."""
+        return len(self.codes) == len(self) * self.n_experts
+
+    def _as_cells(self) -> Codes:
+        """Return the class numbers (n, J) in the type that they are stored in; not to be written into."""
+        if self._is_full:
+            return self.codes.reshape(self.shape)
+        cells = np.full(self.shape, MISSING, dtype=self.codes.dtype)
+        firsts = np.arange(len(self)) * self.n_experts
+        cells.reshape(-1)[np.repeat(firsts, self.per_item()) + self.expert_idx] = self.codes
+        return cells
 
 
 def _starts(counts: IntArray) -> IntArray:

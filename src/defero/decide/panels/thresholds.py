@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, share
+from defero.core.checks.arrays import BoolArray, FloatArray, refuse, share
 from defero.core.errors import InputError
 from defero.core.targets import Target
 
@@ -42,8 +42,7 @@ def conformal_quantile(scores: ArrayLike, *, alpha: float) -> float:
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 1:
         raise InputError(f"must have one axis (n,), one score per item, got shape {array.shape}.", argument="scores")
-    if np.isnan(array).any():
-        raise InputError(f"must be numbers, got NaN for item {int(np.argmax(np.isnan(array)))}.", argument="scores")
+    refuse("scores", array, np.isnan(array), "must be numbers")
     rank = max(1, math.ceil((len(array) + 1) * (1 - alpha) - SLACK))
     return float(np.partition(array, rank - 1)[rank - 1]) if rank <= len(array) else math.inf
 
