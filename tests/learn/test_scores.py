@@ -232,7 +232,7 @@ def test_rows_that_are_not_finite_are_refused(wrong, kind, with_landmarks):
     features = np.zeros((3, 2), dtype=kind)
     assert np.isfinite(scorer.predict(features)).all()
     features[1, 1] = wrong
-    with pytest.raises(InputError, match="must be finite, got .* in column 1"):
+    with pytest.raises(InputError, match=r"must be finite, got .* in column 1"):
         scorer.predict(features)
 
 
