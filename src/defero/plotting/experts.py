@@ -10,9 +10,9 @@ from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import IntArray, check_shape, names
-from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
-from defero.core.labels import answer_matrix
+from defero.core.labels import answer_matrix, check_same_form, complete_labels
 from defero.core.results import Decision
+from defero.core.results.decision import asked_answers, chosen_experts
 from defero.core.trial import Trial
 from defero.judge import Accuracies, GroupCalibration, decision_calibration, skill_by_class
 from defero.judge.intervals import Interval
