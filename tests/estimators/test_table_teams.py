@@ -79,7 +79,7 @@ def test_experts_join_and_leave_and_the_others_stay_as_they_are(team):
 def test_few_answers_and_no_experts_and_one_class_and_weights():
     frame, labels, answers = clinic(100, share=0.1)
     few = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers)
-    assert few.team_.scorer.skill.forest is None  # nobody has enough answers for trees of their own
+    assert few.team_.scorer.skill.trees is None  # nobody has enough answers for trees of their own
     alone = DeferralClassifier().fit(frame, labels)
     assert alone.decide(frame).coverage == 1
     one = DeferralClassifier().fit(frame, np.full(100, "well"), experts=answers.where(answers == "well"))

@@ -269,7 +269,7 @@ def test_a_method_must_be_known():
         ([0], [[1], [1]], [[1], [1]], r"label_idx must have 2 items .*, got 1"),
         ([0, 1], [[1]], [[1], [1]], r"correct must have shape \(2, 1\) of the other arguments, got \(1, 1\)"),
         ([0, 1], [[1], [1]], [1, 1], r"observed must have shape \(2, 1\) of the other arguments, got \(2,\)"),
-        ([0, 1], [[2], [1]], [[1], [1]], "correct must be True or False .* in each cell, got 2 for item 0"),
+        ([0, 1], [[2], [1]], [[1], [1]], "correct must be True or False .* in each cell, got 2 at row 0, column 0"),
     ],
 )
 def test_fit_names_the_wrong_argument(labels, correct, observed, words):

@@ -13,7 +13,7 @@ from defero.core.scores import Scores
 from defero.core.splits import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.learn.boost import Bins
-from defero.learn.classes import TreeColumns, oblique
+from defero.learn.classes import TreeColumns, Trees, oblique
 from defero.learn.fit_classes import Labelled, fit_classes
 from defero.learn.fit_skill import SkillAnswers, grow_expert_trees
 from defero.learn.heads import Heads
@@ -122,12 +122,13 @@ def with_skill(
     log_odds = answers.held_out(fold, of_folds)
     # Of many answers one fold tells enough of what trees add.
     judged = list(range(len(skills))) if len(answers.item_idx) <= FEW_ANSWERS else [0]
-    grown = None if bins is None else grow_expert_trees(answers, log_odds, bins, fold, judged)
-    if grown is None:
+    grown = None if bins is None or columns is None else grow_expert_trees(answers, log_odds, bins, fold, judged)
+    if grown is None or columns is None:
         judged = list(range(len(skills)))
     else:
-        skill = replace(skill, columns=columns, tree_experts=grown.experts, forest=grown.forest)
-        skills = [replace(skill, heads=of_folds[k], forest=grown.by_fold[place]) for place, k in enumerate(judged)]
+        skill = replace(skill, tree_experts=grown.experts, trees=Trees(columns, grown.forest))
+        forests = zip(judged, grown.by_fold, strict=True)
+        skills = [replace(skill, heads=of_folds[k], trees=Trees(columns, forest)) for k, forest in forests]
     rows = _judged_rows(data, np.flatnonzero(np.isin(fold, judged)))
     order = np.arange(data.n_experts)
     raw = np.empty((len(rows), data.n_experts))

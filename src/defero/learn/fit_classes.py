@@ -10,9 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import softmax
 from defero.learn.boost import Bins, TreeSize
-from defero.learn.classes import Classes, Linear, TreeColumns, Trees
+from defero.learn.classes import Classes, TreeColumns, Trees, both_classes
 from defero.learn.forest import MOST_LEAVES, Forest
+from defero.learn.kept import KeptClassifier, LinearMap
 from defero.learn.logistic import apply_temperature, fit_temperature
+from defero.learn.prior import scaling
 
 STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0)
 """Candidate ridge penalties of the logistic regression, in units of 1 / n."""
@@ -70,7 +72,7 @@ def fit_classes(data: Labelled, columns: TreeColumns, bins: Bins | None, fold: I
         constant = Classes(data.n_classes, linear, None, np.array([1.0, 0.0]))
         return constant, constant.proba(data.features)
     strength, of_linear = best_strength(
-        lambda given: _held_out(data, fold, lambda rows: fit_linear(data.take(rows), given).logits), data
+        lambda given: _held_out(data, fold, lambda rows: fit_linear(data.take(rows), given).outputs), data
     )
     of_parts: list[FloatArray] = [of_linear]
     if bins is not None:
@@ -86,10 +88,10 @@ def fit_classes(data: Labelled, columns: TreeColumns, bins: Bins | None, fold: I
     return Classes(data.n_classes, chosen, trees, weights), proba
 
 
-def fit_linear(data: Labelled, strength: float) -> Linear:
+def fit_linear(data: Labelled, strength: float) -> KeptClassifier:
     """Fit a multinomial logistic regression on standardised features with a ridge penalty."""
     data = data.take(np.flatnonzero(data.weight > 0))
-    center, scale = standards(data.features, data.weight)
+    center, scale = scaling(data.features, data.weight)
     if data.summed is not None:
         scale = np.where(data.summed, scale / np.sqrt(strength), scale)
     slopes, bias = np.zeros((data.features.shape[1], data.n_classes)), np.full(data.n_classes, _ABSENT)
@@ -100,16 +102,7 @@ def fit_linear(data: Labelled, strength: float) -> Linear:
         model.fit((data.features - center) / scale, data.label_idx, sample_weight=data.weight)
         places = present[1:] if len(present) == 2 else present
         slopes[:, places], bias[places] = model.coef_.T, model.intercept_
-    return Linear(center, scale, slopes, bias)
-
-
-def standards(features: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the weighted mean and standard deviation of each column; 1 for constant columns."""
-    center = np.average(features, axis=0, weights=weight)
-    spread = np.sqrt(np.average((features - center) ** 2, axis=0, weights=weight))
-    # Relative to the mean: rounding errors of a constant column must not become its scale.
-    constant = spread <= 1e-12 * np.maximum(1.0, np.abs(center))
-    return center, np.where(constant, 1.0, spread)
+    return KeptClassifier(center, scale, LinearMap(slopes, bias), "softmax")
 
 
 def best_strength(unseen: Callable[[float], FloatArray], data: Labelled) -> tuple[float, FloatArray]:
@@ -149,8 +142,7 @@ def _tree_logits(data: Labelled, bins: Bins, rows: IntArray, size: TreeSize) -> 
     forest = grow_trees(data, bins, rows, size)
 
     def logits(inside: IntArray) -> FloatArray:
-        outputs = forest.predict(bins.matrix[inside])
-        return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
+        return both_classes(forest.predict(bins.matrix[inside]))
 
     return logits
 

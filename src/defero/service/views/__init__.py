@@ -6,7 +6,6 @@ from typing import Any
 
 from defero.service import events
 from defero.service.views import cases as case_view
-from defero.service.views import promises as drift_view
 from defero.service.views.cases import CaseState
 from defero.service.views.connections import CalledModel, Hook, Studio, apply_call, apply_hook, apply_studio
 from defero.service.views.policy import Person, Policy, person_after
@@ -114,7 +113,7 @@ class Ledger:
             self.studio = apply_studio(self.studio, entry)
             self.touched_settings.add("studio")
         elif isinstance(fact, events.DriftRaised | events.DriftActed):
-            drift_view.apply(self.drift, fact)
+            self.drift.apply(fact)
             self.touched_settings.add("drift")
 
     def _call(self, entry: events.Entry) -> None:

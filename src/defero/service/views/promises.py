@@ -27,7 +27,8 @@ from defero.service.views.cases import CaseState
 
 MODEL = "model"
 """In place of the id of a person."""
-ACTIONS = ("correct", "dismiss", "withdraw")
+_BEGUN = {"correct": corrected_watch, "dismiss": restarted_watch, "withdraw": without_correction}
+ACTIONS = tuple(_BEGUN)
 """Correct the promise by the outcomes since the change; leave it as it is; take back an earlier correction."""
 
 
@@ -52,7 +53,7 @@ class DriftBook:
     >>> book = DriftBook()
     >>> while book.alarm("p1") is None:
     ...     book.judge("p1", 0.9, right=False)
-    >>> book.act("p1", "correct")
+    >>> book.apply(DriftActed(person="p1", action="correct", by="p9"))
     >>> sorted(book.corrections()), book.alarm("p1")
     (['p1'], None)
     >>> DriftBook(book.plain()).plain() == book.plain()
@@ -85,15 +86,13 @@ class DriftBook:
         state = self.state(who)
         return None if state.alarmed else alarm_of(state.watch)
 
-    def raise_alarm(self, who: str) -> None:
-        """Remember that the alarm waits for somebody to act on it."""
-        self._states[who] = replace(self.state(who), alarmed=True)
-
-    def act(self, who: str, action: str) -> None:
-        """Correct, dismiss or withdraw; the watch begins anew."""
-        watch = self.state(who).watch
-        begin = {"correct": corrected_watch, "dismiss": restarted_watch, "withdraw": without_correction}[action]
-        self._states[who] = DriftState(begin(watch))
+    def apply(self, fact: DriftRaised | DriftActed) -> None:
+        """Remember that an alarm waits for somebody, or correct, dismiss or withdraw: then the watch begins anew."""
+        state = self.state(fact.person)
+        if isinstance(fact, DriftRaised):
+            self._states[fact.person] = replace(state, alarmed=True)
+        else:
+            self._states[fact.person] = DriftState(_BEGUN[fact.action](state.watch))
 
     def corrections(self) -> dict[str, float]:
         """Return what is added to the log-odds of promises, where it is not 0."""
@@ -120,14 +119,6 @@ def judged(before: CaseState, fact: Outcome, model: str | None) -> Iterator[tupl
             yield person, *promised[person], answer == fact.label
     if before.settled and not before.answers:
         yield MODEL, before.step.p_right, before.step.shift, before.step.label == fact.label
-
-
-def apply(book: DriftBook, fact: DriftRaised | DriftActed) -> None:
-    """Bring a book up to an alarm, or to what was done about it."""
-    if isinstance(fact, DriftActed):
-        book.act(fact.person, fact.action)
-    else:
-        book.raise_alarm(fact.person)
 
 
 def drift_rows(book: DriftBook, names: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -33,7 +33,6 @@ from defero.service.views.tallies import (
     flow,
     flow_by_day,
     mean_wait,
-    person_figures,
     ratio,
     sums_of,
     waited,
@@ -167,7 +166,7 @@ def load_panel(sight: Sight) -> dict[str, Any]:
             "name": sight.name(one.person),
             "asked_today": sight.ledger.asked_today[one.person],
             "waiting": sight.waiting.get(one.person, Waiting(0, None)),
-            "did": person_figures(sight.of(one.person), sight.period, one.person),
+            "did": sight.did(one.person),
         }
         for one in sight.experts()
     ]
@@ -176,11 +175,8 @@ def load_panel(sight: Sight) -> dict[str, Any]:
 
 def promises_panel(sight: Sight) -> dict[str, Any]:
     """Return promised against kept, of the team and of each expert."""
-    rows = [("the team", flow(sight.of(), sight.period).record())]
-    people = [
-        (one.person, person_figures(sight.of(one.person), sight.period, one.person).record) for one in sight.experts()
-    ]
-    return {"rows": [*rows, *((sight.name(person), record) for person, record in people)]}
+    people = [(sight.name(one.person), sight.did(one.person).record) for one in sight.experts()]
+    return {"rows": [("the team", flow(sight.of(), sight.period).record()), *people]}
 
 
 def heard_panel(sight: Sight) -> dict[str, Any]:
@@ -211,10 +207,7 @@ def money_panel(sight: Sight) -> dict[str, Any]:
         "policy": policy,
         "errors_cost": errors,
         "fee_per_case": ratio(did.fees, did.settled),
-        "by_person": [
-            (sight.name(one.person), person_figures(sight.of(one.person), sight.period, one.person).fees)
-            for one in sight.experts()
-        ],
+        "by_person": [(sight.name(one.person), sight.did(one.person).fees) for one in sight.experts()],
     }
 
 
