@@ -308,6 +308,10 @@ class Entry:
         """Whom it is about."""
         return getattr(self.fact, "person", None)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return number, time, kind and the fact's own values."""
+        return {"seq": self.seq, "at": self.at, "kind": self.fact.kind, **vars(self.fact)}
+
     def body(self) -> str:
         """Return the fact's own values as JSON."""
         return to_json(vars(self.fact))

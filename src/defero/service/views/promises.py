@@ -194,22 +194,8 @@ class Kept:
 ALONE, ONE, SEVERAL = "alone", "one", "several"
 GROUPS = (ALONE, ONE, SEVERAL)
 """Nobody was heard, one expert, or a panel of two and more."""
-
-
-@dataclass(frozen=True)
-class HeardFigures:
-    """Promised against kept of cases with an outcome.
-
-    Attributes
-    ----------
-    groups : {group: Kept}
-        Of the team's answer, for each of `GROUPS`.
-    covered : Kept
-        Of panels: somebody in them was right. What is promised is a lower bound.
-    """
-
-    groups: Mapping[str, Kept]
-    covered: Kept
+COVERED = "covered"
+"""Of panels: somebody in them was right. What is promised is a lower bound."""
 
 
 def group_of(state: CaseState) -> str:
@@ -234,11 +220,11 @@ def judged_by_heard(before: CaseState, outcome: Label) -> Iterator[tuple[str, in
         yield "panels_covered", int(outcome in labels) - int(not first and before.outcome in labels)
 
 
-def heard_figures(sums: Mapping[str, int]) -> HeardFigures:
-    """Return the figures from the team's sums by name of the tally.
+def heard_figures(sums: Mapping[str, int]) -> dict[str, Kept]:
+    """Return what was promised and kept by group, and of panels that are covered, from the team's sums by tally.
 
     >>> sums = {"outcomes_several": 10, "right_several": 8, "promised_judged_several": 9_000_000}
-    >>> heard_figures({**sums, "panels_covered": 9, "panels_promised": 8_500_000}).covered.kept
+    >>> heard_figures({**sums, "panels_covered": 9, "panels_promised": 8_500_000})[COVERED].kept
     0.9
     """
 
@@ -246,4 +232,4 @@ def heard_figures(sums: Mapping[str, int]) -> HeardFigures:
         return Kept.of(n=sums.get(n, 0), right=sums.get(right, 0), promised=sums.get(promised, 0) / MILLION)
 
     groups = {one: record(f"outcomes_{one}", f"right_{one}", f"promised_judged_{one}") for one in GROUPS}
-    return HeardFigures(groups, record(f"outcomes_{SEVERAL}", "panels_covered", "panels_promised"))
+    return groups | {COVERED: record(f"outcomes_{SEVERAL}", "panels_covered", "panels_promised")}
