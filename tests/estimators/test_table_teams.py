@@ -101,10 +101,10 @@ def test_an_expert_may_have_answered_one_group_alone():
 def test_a_number_far_outside_is_bounded_by_the_accuracy_across_folds(team):
     router = team.team_.copy().calibrated_across_folds()
     frame, _, _ = clinic(50, seed=5)
-    accuracy = router.calibrator.accuracy
+    calibrator = router.calibrator
     far = router.scores(frame.assign(b=999.0))
-    assert far.model_proba.max() <= accuracy.model + 1e-9
-    assert (far.expert_proba <= np.array(accuracy.experts) + 1e-9).all()
+    assert far.model_proba.max() <= calibrator.model_accuracy + 1e-9
+    assert (far.expert_proba <= calibrator.accuracy + 1e-9).all()
     with pytest.raises(InputError, match="call calibrate"):
         Team.from_probabilities([[0.9, 0.1]], [[0.8]]).calibrated_across_folds()
 

@@ -1,6 +1,5 @@
 """Learn the team of a table: the classes, everybody's skill by class, and the law of their answers."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -196,23 +195,6 @@ def n_folds(n_items: int, n_answers: int) -> int:
     """Return how many folds are used: fewer where a part tells as much as the whole."""
     size = max(n_items, n_answers / 4)
     return 5 if size <= 10_000 else 3
-
-
-def out_of_fold(
-    data: TrainingData, fit: Callable[[TrainingData], Callable[[FloatArray], FloatArray]], fold: IntArray
-) -> FloatArray:
-    """Return out-of-fold P(y = k | x) of each item, (n, K).
-
-    `fit` takes the data of some items without experts, and returns a function from (m, d) features to (m, K).
-    """
-    proba = np.empty((len(data.label_idx), data.n_classes))
-    for k in range(int(fold.max()) + 1):
-        inside = fold == k
-        if not data.weight[~inside].any():  # all weight is in this fold
-            proba[inside] = 1.0 / data.n_classes
-        elif inside.any():
-            proba[inside] = fit(data.without_experts(np.flatnonzero(~inside)))(data.features[inside])
-    return proba
 
 
 _ENOUGH_FOR_POPULATION = 5_000

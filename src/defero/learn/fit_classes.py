@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -71,8 +72,12 @@ def fit_classes(data: Labelled, columns: TreeColumns, bins: Bins | None, fold: I
         linear = fit_linear(data, 1.0)
         constant = Classes(data.n_classes, linear, None, np.array([1.0, 0.0]))
         return constant, constant.proba(data.features)
+
+    def unseen(strength: float, rest: IntArray, inside: IntArray) -> FloatArray:
+        return fit_linear(data.take(rest), strength).proba(data.features[inside])
+
     strength, of_linear = best_strength(
-        lambda given: _held_out(data, fold, lambda rows: fit_linear(data.take(rows), given).outputs), data
+        lambda given: out_of_fold(partial(unseen, given), fold, data.weight, data.n_classes), data
     )
     of_parts: list[FloatArray] = [of_linear]
     if bins is not None:
@@ -123,28 +128,15 @@ def best_strength(unseen: Callable[[float], FloatArray], data: Labelled) -> tupl
 
 def _best_trees(data: Labelled, bins: Bins, fold: IntArray) -> tuple[TreeSize, FloatArray]:
     """Return the size of trees with the least log loss on the first fold, and held-out P(y = k | x)."""
-    sizes = sizes_for_labels(len(fold))
-    if len(sizes) > 1:
+
+    def proba(size: TreeSize, rest: IntArray, inside: IntArray) -> FloatArray:
+        return softmax(both_classes(grow_trees(data, bins, rest, size).predict(bins.matrix[inside])))
+
+    size, *others = sizes_for_labels(len(fold))
+    if others:
         rest, first = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-        tried = [(_log_loss_on(data, bins, rest, first, size), size) for size in sizes]
-        size = min(tried, key=lambda one: one[0])[1]
-    else:
-        size = sizes[0]
-    return size, _held_out(data, fold, lambda rows: _tree_logits(data, bins, rows, size), by_rows=True)
-
-
-def _log_loss_on(data: Labelled, bins: Bins, rest: IntArray, inside: IntArray, size: TreeSize) -> float:
-    return data.take(inside).log_loss(softmax(_tree_logits(data, bins, rest, size)(inside)))
-
-
-def _tree_logits(data: Labelled, bins: Bins, rows: IntArray, size: TreeSize) -> Callable[[IntArray], FloatArray]:
-    """Grow trees on some items; return what gives the logits of other items by their numbers."""
-    forest = grow_trees(data, bins, rows, size)
-
-    def logits(inside: IntArray) -> FloatArray:
-        return both_classes(forest.predict(bins.matrix[inside]))
-
-    return logits
+        size = min([size, *others], key=lambda one: data.take(first).log_loss(proba(one, rest, first)))
+    return size, out_of_fold(partial(proba, size), fold, data.weight, data.n_classes)
 
 
 def grow_trees(data: Labelled, bins: Bins, rows: IntArray, size: TreeSize) -> Forest:
@@ -156,20 +148,20 @@ def grow_trees(data: Labelled, bins: Bins, rows: IntArray, size: TreeSize) -> Fo
     return bins.boost(rows, target, None if (weight == 1).all() else weight, size, n_outputs=n_outputs)
 
 
-def _held_out(
-    data: Labelled, fold: IntArray, fit: Callable[[IntArray], Callable[..., FloatArray]], *, by_rows: bool = False
+def out_of_fold(
+    fit: Callable[[IntArray, IntArray], FloatArray], fold: IntArray, weight: FloatArray, n_classes: int
 ) -> FloatArray:
     """Return P(y = k | x) of each item by a model of the other folds, (n, K).
 
-    `fit` takes the numbers of items, and returns a function from features (or with `by_rows` numbers) to logits.
+    `fit` takes the numbers of items to learn from, and of m others, and returns P(y = k | x) of these, (m, K).
     """
-    proba = np.empty((len(fold), data.n_classes))
+    proba = np.empty((len(fold), n_classes))
     for k in range(int(fold.max()) + 1):
         rest, inside = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        if not data.weight[rest].any():  # all weight is in this fold
-            proba[inside] = 1.0 / data.n_classes
+        if not weight[rest].any():  # all weight is in this fold
+            proba[inside] = 1.0 / n_classes
         elif len(inside):
-            proba[inside] = softmax(fit(rest)(inside if by_rows else data.features[inside]))
+            proba[inside] = fit(rest, inside)
     return proba
 
 
