@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from defero import DeferralClassifier, Team, Terms
-from defero.decide.sharing import ALIKE, near_best
+from defero.decide.rules import ALIKE, near_best
 
 TEN = [f"dr_{j}" for j in range(10)]
 

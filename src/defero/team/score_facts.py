@@ -9,7 +9,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.codec import Within
 from defero.core.errors import InputError
 from defero.decide.frontier import upper_hull
-from defero.decide.sharing import ALIKE
+from defero.decide.rules import ALIKE
 
 if TYPE_CHECKING:
     from defero.team.team import Team

@@ -7,7 +7,7 @@ import pytest
 
 from defero import ExpertPool, InputError, Team, Terms
 from defero.decide.curve import member_means
-from defero.decide.sharing import ALIKE
+from defero.decide.rules import ALIKE
 from defero.team.score_facts import LEAST_NOISE, ScoreFacts
 
 
