@@ -26,7 +26,7 @@ def ten_equal(n=1000, seed=0, *, model=0.6):
 
 def without_model(n=1000, seed=0):
     team, X = ten_equal(n, seed)
-    return Team.from_probabilities(None, team.scorer.expert_proba, expert_names=TEN), X
+    return Team.from_probabilities(None, lambda X: team.scores(X).expert_proba, expert_names=TEN), X
 
 
 @pytest.mark.parametrize("build", [ten_equal, without_model])
@@ -50,7 +50,10 @@ def test_the_order_of_cases_and_experts_makes_no_difference(terms):
     one_by_one = [team.decide(row[None], terms=terms).name[0] for row in X[:20]]
     assert one_by_one == decision.name[:20].tolist()
     turned = Team.from_probabilities(
-        team.scorer.class_proba, lambda X: team.scorer.expert_proba(X)[:, ::-1], classes=[0, 1], expert_names=TEN[::-1]
+        lambda X: team.scores(X).class_proba,
+        lambda X: team.scores(X).expert_proba[:, ::-1],
+        classes=[0, 1],
+        expert_names=TEN[::-1],
     )
     assert turned.decide(X, terms=terms).name.tolist() == decision.name.tolist()
 
