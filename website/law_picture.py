@@ -40,7 +40,8 @@ def drawing() -> str:
         "font-family=\"system-ui, -apple-system, 'Segoe UI', sans-serif\">",
         f"  <style>{_STYLE}  </style>",
         '  <rect width="640" height="360" rx="10" fill="#f7f9fb"/>',
-        f'  <text class="title" x="{_LEFT}" y="30">P(the class that all name)</text>',
+        f'  <text class="title" x="{_LEFT}" y="20">Probability of the class that all experts named</text>',
+        f'  <text x="{_LEFT}" y="38">each is right in 80 %, two classes</text>',
     ]
     for level in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
         y = _y(level)
@@ -48,13 +49,15 @@ def drawing() -> str:
         parts.append(f'  <text x="{_LEFT - 10}" y="{y + 5:.1f}" text-anchor="end">{level:.1f}</text>')
     for n in N_ANSWERS:
         parts.append(f'  <text x="{_x(n):.1f}" y="{_BOTTOM + 22}" text-anchor="middle">{n}</text>')
-    parts.append(f'  <text x="{_x(2.5):.1f}" y="{_BOTTOM + 46}" text-anchor="middle">equal answers</text>')
+    parts.append(f'  <text x="{_x(2.5):.1f}" y="{_BOTTOM + 46}" text-anchor="middle">number of experts who gave the same answer</text>')
     colours = {"independent": "#b4552d", "by the law": "#2f5d8a", "reported": "#3d7a4a"}
-    for name, values in beliefs().items():
+    label_y = -np.inf
+    for name, values in beliefs().items():  # the highest first: a label stands well below the one before
+        label_y = max(_y(values[-1]) + 5, label_y + 22)
         points = " L ".join(f"{_x(n):.1f} {_y(value):.1f}" for n, value in zip(N_ANSWERS, values, strict=True))
         parts.append(f'  <path d="M {points}" stroke="{colours[name]}"/>')
         parts.append(
-            f'  <text x="{_LEFT + _WIDTH + 12}" y="{_y(values[-1]) + 5:.1f}" style="fill: {colours[name]}">'
+            f'  <text x="{_LEFT + _WIDTH + 12}" y="{label_y:.1f}" style="fill: {colours[name]}">'
             f"{name} {values[-1]:.3f}</text>"
         )
     return "\n".join([*parts, "</svg>", ""])
