@@ -88,7 +88,7 @@ def test_a_category_that_training_has_not_seen_falls_back_to_the_words(task):
 def test_without_other_columns_a_new_category_is_the_mean_over_categories():
     table, scores, right = crowd()
     fit, recipe = learn(table[["task"]], scores)
-    assert not fit.scorer.instead.size
+    assert not fit.scorer.unknown_category.size
     expected = fit.scorer.predict(recipe.apply(pd.DataFrame({"task": ["code", "maths", "poems", "songs"]})))
     np.testing.assert_allclose(expected[3], expected[:3].mean(axis=0), atol=0.1)  # three categories: shrunk
     assert expected[3].argmax() == expected[:3].mean(axis=0).argmax()
@@ -102,7 +102,7 @@ def test_of_two_unknown_categories_each_has_its_own_stand_in():
     new = pd.DataFrame({"task": ["x", "code", "x"], "language": ["en", "x", "x"], "first": [1.0] * 3, "second": 0.2})
     expected = fit.scorer.predict(recipe.apply(new))
     assert (expected.argmax(axis=1) == 0).all()
-    assert fit.scorer.instead.shape == (2, fit.scorer.n_features + _n_landmarks(fit.scorer) + 1, 3)
+    assert fit.scorer.unknown_category.shape == (2, fit.scorer.n_features + _n_landmarks(fit.scorer) + 1, 3)
 
 
 def _n_landmarks(scorer):
@@ -187,7 +187,7 @@ def test_a_scorer_is_packed_taken_apart_and_joined():
         ({"intercept": np.zeros(3)}, "intercept"),
         ({"weights": np.full((2, 2), np.nan)}, "finite"),
         ({"categories": ((0, 3),)}, "columns of 2 features"),
-        ({"instead": np.zeros((1, 2, 2))}, "must have shape"),
+        ({"unknown_category": np.zeros((1, 2, 2))}, "must have shape"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(change, message):

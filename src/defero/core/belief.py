@@ -52,10 +52,10 @@ class Belief:
     class_proba: FloatArray
     right: FloatArray
     answer_idx: IntArray
-    _said: "_Heard" = field(init=False)
+    _answers: "_Heard" = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_said", _Heard.of(self.law, self.right, self.answer_idx))
+        object.__setattr__(self, "_answers", _Heard.of(self.law, self.right, self.answer_idx))
 
     @classmethod
     def of_answers(
@@ -73,7 +73,7 @@ class Belief:
         """
         nobody = len(class_proba), 0
         evidence = cls(law, class_proba, np.zeros((*nobody, 1)), np.full(nobody, MISSING))
-        object.__setattr__(evidence, "_said", _Heard.given(law, item_idx, expert_idx, codes, right))
+        object.__setattr__(evidence, "_answers", _Heard.given(law, item_idx, expert_idx, codes, right))
         return evidence
 
     @property
@@ -89,7 +89,7 @@ class Belief:
     @cached_property
     def n_heard(self) -> FloatArray:
         """(n,): how many answers were heard, copies once."""
-        return np.bincount(self._said.row, self._said.share, minlength=len(self.class_proba)).astype(np.float64)
+        return np.bincount(self._answers.row, self._answers.share, minlength=len(self.class_proba)).astype(np.float64)
 
     @cached_property
     def log_prior(self) -> FloatArray:
@@ -99,7 +99,7 @@ class Belief:
     @cached_property
     def node_weights(self) -> FloatArray:
         """(n, K, Q): log of w_q times P(who was right and who was wrong | y, u_q)."""
-        cells, (_, weight) = self._said, self.law.nodes
+        cells, (_, weight) = self._answers, self.law.nodes
         log_weight = np.tile(np.log(weight), (len(self.class_proba), self.n_classes, 1))
         if len(cells.row):
             z = self.law.at_nodes(cells.right)
@@ -135,7 +135,7 @@ class Belief:
         log prod (1 - c) W(m | y) of the wrong answers (n, K); and of each distinct answer of an item the item (g,), the
         answer (g,), and log prod (c + (1 - c) W) / ((1 - c) W) over those who gave it, (g, K).
         """
-        cells, law = self._said, self.law
+        cells, law = self._answers, self.law
         base = np.zeros((len(self.class_proba), self.n_classes))
         if not len(cells.row):
             return base, cells.row, cells.label, np.zeros((0, self.n_classes))
@@ -152,7 +152,7 @@ class Belief:
 
     @cached_property
     def log_likelihood(self) -> FloatArray:
-        """(n, K): log P(the answers | y = k, x), up to nothing."""
+        """(n, K): log P(the answers | y = k, x), with no constant left out."""
         base, row, label, ratio = self._decoys
         evidence = _log_sum(self.node_weights) + base
         if self.law.decoy and len(row):
@@ -196,7 +196,7 @@ class Belief:
         """Return P(expert is right | y = k, answers) of some items and experts, (a, K)."""
         right = np.broadcast_to(self.right[row, expert], (len(row), self.n_classes))
         right = np.clip(right, EPS, 1 - EPS)
-        if self.law.difficulty == 0 or not len(self._said.row):
+        if self.law.difficulty == 0 or not len(self._answers.row):
             return right
         return (self.node_posterior[row] * sigmoid(self.law.at_nodes(right))).sum(axis=2)
 
@@ -213,7 +213,7 @@ class Belief:
 
     def decoy_next(self, row: IntArray) -> FloatArray:
         """Return P(the decoy is z | y = k, answers), (a, K, K)."""
-        if not (self.law.decoy and len(self._said.row)):
+        if not (self.law.decoy and len(self._answers.row)):
             return self.errors_now(row)
         _, of_item, label, ratio = self._decoys
         weight = np.log(np.maximum(self.errors_now(np.arange(len(self.class_proba))), 1e-300))
@@ -234,10 +234,10 @@ class Belief:
 
     def symmetric(self, row: IntArray) -> FloatArray | None:
         """Return P(right) of some items' next answers, (a, J), where it is the same for all classes; else None."""
-        plain = self.law.difficulty == 0 or not len(self._said.row)
+        plain = self.law.difficulty == 0 or not len(self._answers.row)
         if self.right.shape[2] > 1 and self.n_classes > 1:
             return None
-        if not (plain and self.law.uniform and not self.law.lean and not (self.law.decoy and len(self._said.row))):
+        if not (plain and self.law.uniform and not self.law.lean and not (self.law.decoy and len(self._answers.row))):
             return None
         return np.clip(self.right[row, :, 0], EPS, 1 - EPS)
 
@@ -257,7 +257,7 @@ class Belief:
 
         A belief made by `of_answers` cannot be taken apart.
         """
-        if len(self._said.row) and not self.answer_idx.shape[1]:
+        if len(self._answers.row) and not self.answer_idx.shape[1]:
             raise InputError(": a belief made by of_answers has no items apart; pass answers (n, J).", argument="rows")
         answers = self.answer_idx[rows] if answer_idx is None else answer_idx
         return Belief(self.law, self.class_proba[rows], self.right[rows], answers)

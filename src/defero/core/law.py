@@ -57,7 +57,8 @@ class Law:
         b in [0, 1]: who looks best to ask is less good than they look, so that of whom the team chooses to ask the
         log-odds of being right count b times.
     temper : float
-        g: what is reported after n answers is the posterior's odds to the power n^-g. Decisions use the posterior.
+        g: what is reported after n answers is the posterior, drawn toward the prior: what the answers and the model
+        add to it counts to the power max(1, n + tau)^-g. Decisions use the posterior.
     model_counts : float
         tau in [0, 1]: the model errs where people err, so it counts as so many answers of the n.
     prior : (K,), optional

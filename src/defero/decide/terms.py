@@ -103,10 +103,10 @@ class Terms:
         >>> Terms(error_cost=40).given()
         {'error_cost': 40}
         """
-        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
         return {
             name: one
-            for name, one in said.items()
+            for name, one in values.items()
             if one is not None and not (name in _DEFAULTS and one == _DEFAULTS[name])
         }
 
@@ -357,22 +357,22 @@ def checked(
     """
     if isinstance(terms, TeamTerms):
         return terms
-    said = check_terms(terms, unused=unused)
-    own = said.of(expert_names, classes, learned=learned)
+    given = check_terms(terms, unused=unused)
+    own = given.of(expert_names, classes, learned=learned)
     if own.columns:
         own.same_fees()  # raises: there is no table that has the prices
     return own
 
 
 def check_terms(terms: Terms | None, *, unused: Sequence[str] = ()) -> Terms:
-    """Return what was said, Terms() by default; refuse what a method has no use for."""
-    said = Terms() if terms is None else terms
-    if not isinstance(said, Terms):
-        raise InputError(f"must be Terms(fees=..., error_cost=..., ...), got {said!r}.", argument="terms")
-    for name in said.given():
+    """Return what was given, Terms() by default; refuse what a method has no use for."""
+    given = Terms() if terms is None else terms
+    if not isinstance(given, Terms):
+        raise InputError(f"must be Terms(fees=..., error_cost=..., ...), got {given!r}.", argument="terms")
+    for name in given.given():
         if name in unused:
             raise InputError(": has no effect here; leave it out of the terms.", argument=name)
-    return said
+    return given
 
 
 def available_without(absent: Sequence[str], expert_names: tuple[str, ...]) -> list[bool]:
@@ -396,11 +396,11 @@ def available_without(absent: Sequence[str], expert_names: tuple[str, ...]) -> l
 
 def _available(value: Any, absent: Sequence[str], expert_names: tuple[str, ...]) -> BoolArray | None:
     """Return who can be asked, (J,) or (n, J): those who are available and not absent; None for everybody."""
-    there = by_name("available", value, expert_names, default=True)
-    if there is not None:
-        there = _as_given(availability(there, **_shape(there, expert_names)), there)
+    given = by_name("available", value, expert_names, default=True)
+    if given is not None:
+        given = _as_given(availability(given, **_shape(given, expert_names)), given)
     named = available_without(absent, expert_names) if len(absent) else None
-    both = [np.array(one, dtype=np.bool_) for one in (there, named) if one is not None]
+    both = [np.array(one, dtype=np.bool_) for one in (given, named) if one is not None]
     return np.logical_and(*both) if len(both) == 2 else both[0] if both else None
 
 
@@ -431,7 +431,7 @@ def _with_everybody(capacity: Capacity | None, expert_names: tuple[str, ...]) ->
 
 
 def _fees_of(
-    said: Any, expert_names: tuple[str, ...], learned: BoolArray | None = None, *, scored_only: bool = False
+    given: Any, expert_names: tuple[str, ...], learned: BoolArray | None = None, *, scored_only: bool = False
 ) -> tuple[FloatArray | None, dict[int, str], tuple[str, ...]]:
     """Return the fees (J,) or (n, J), the columns of those that stand in a table, and who has none beside others.
 
@@ -441,15 +441,17 @@ def _fees_of(
     >>> _fees_of({"ann": 2.5, "cem": "@price"}, ("ann", "bob", "cem"))
     (array([2.5, 0. , 0. ]), {2: 'price'}, ('bob',))
     """
-    if said is None:
+    if given is None:
         return None, {}, ()
-    if isinstance(said, str | PathLike):
-        raise InputError(f": {said} is a file, which a Study reads; pass {{name: fee}} here.", argument="fees")
-    if isinstance(said, Real) and not isinstance(said, bool):
-        said = {"all": float(said)}
-    values: Any = said
-    if isinstance(said, bool) or not isinstance(said, Iterable):
-        raise InputError(f"must be a number, {{name: fee}}, or one fee for each expert, got {said!r}.", argument="fees")
+    if isinstance(given, str | PathLike):
+        raise InputError(f": {given} is a file, which a Study reads; pass {{name: fee}} here.", argument="fees")
+    if isinstance(given, Real) and not isinstance(given, bool):
+        given = {"all": float(given)}
+    values: Any = given
+    if isinstance(given, bool) or not isinstance(given, Iterable):
+        raise InputError(
+            f"must be a number, {{name: fee}}, or one fee for each expert, got {given!r}.", argument="fees"
+        )
     if hasattr(values, "columns"):
         values = {str(name): np.asarray(values[name], dtype=np.float64) for name in values.columns}
     if np.ndim(values) == 2:

@@ -187,8 +187,8 @@ def fit_scores(features: FloatArray, scores: FloatArray, *, columns: ScoreColumn
     scorer = ScoreScorer(of_features, intercept, landmarks, columns.categories)
     if columns.categories and len(columns.others):
         effects = _instead(design, block, scores, weights, columns)
-        instead = np.stack([np.vstack(columns.unfolded(one, features.shape[1])) for one in effects])
-        scorer = replace(scorer, instead=instead)
+        unknown_category = np.stack([np.vstack(columns.unfolded(one, features.shape[1])) for one in effects])
+        scorer = replace(scorer, unknown_category=unknown_category)
     return ScoreFit(scorer, np.clip(held_out, 0.0, 1.0))
 
 

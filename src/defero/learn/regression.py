@@ -12,9 +12,9 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 
-USUAL = 0.01
+PRIOR_VARIANCE = 0.01
 """Variance of the targets that the columns of a block are expected to explain together, before any is seen."""
-BELIEF = 0.5
+PRIOR_WEIGHT = 0.5
 """As many experts' worth does that expectation count."""
 _LEAST_MASKS, _MOST_MASKS, _MOST_WORK = 4, 24, 6e8
 _MAX_ROUNDS, _SMALL_CHANGE = 60, 0.01
@@ -100,7 +100,7 @@ def fit_spreads(sums: Sums, block: IntArray) -> Spreads:
     total = np.einsum("gpp->p", sums.gram) / max(float(sums.gram[:, 0, 0].sum()), 1.0)
     variance = np.maximum(total - (sums.gram[:, 0].sum(axis=0) / max(float(sums.gram[:, 0, 0].sum()), 1.0)) ** 2, 0.0)
     variance[0] = 1.0
-    usual = USUAL / np.maximum(np.bincount(block, variance, minlength=n_blocks), 1e-12)
+    usual = PRIOR_VARIANCE / np.maximum(np.bincount(block, variance, minlength=n_blocks), 1e-12)
     # With very many sets of items the variances are learned from some; each costs p^3 in every round.
     most = min(len(sums.gram), max(_LEAST_MASKS, min(_MOST_MASKS, int(_MOST_WORK / p**3))))
     some = np.unique(np.linspace(0, len(sums.gram) - 1, most).round().astype(np.int64))
@@ -111,9 +111,11 @@ def fit_spreads(sums: Sums, block: IntArray) -> Spreads:
         weights, shared, shared_left, away, away_left = _posterior(sums, Spreads(noise, common, own), some)
         experts = np.flatnonzero(np.isin(sums.mask, some))
         own_known = _by_block(block, away_left.sum(axis=1), n_blocks)
-        own_new = (_by_block(block, (away**2).sum(axis=1), n_blocks) + BELIEF * usual) / (own_known + BELIEF)
+        own_new = (_by_block(block, (away**2).sum(axis=1), n_blocks) + PRIOR_WEIGHT * usual) / (
+            own_known + PRIOR_WEIGHT
+        )
         common_known = _by_block(block, shared_left, n_blocks)
-        common_new = (_by_block(block, shared**2, n_blocks) + BELIEF * usual) / (common_known + BELIEF)
+        common_new = (_by_block(block, shared**2, n_blocks) + PRIOR_WEIGHT * usual) / (common_known + PRIOR_WEIGHT)
         error = sums.squares[experts].sum() - 2 * (weights * sums.cross)[:, experts].sum()
         for g in some:
             of_mask = weights[:, sums.mask == g]

@@ -71,7 +71,7 @@ class ScoreScorer:
     landmarks : Landmarks, optional
     categories : pairs (start, stop)
         The 0/1 columns of each categorical column.
-    instead : (k, d + m + 1, J)
+    unknown_category : (k, d + m + 1, J)
         What stands for each of the k categorical columns where an item's category is not known: weights of the other
         features, then an offset. Without it the category adds nothing: the mean over categories.
 
@@ -87,13 +87,13 @@ class ScoreScorer:
     intercept: FloatArray
     landmarks: Landmarks | None = None
     categories: tuple[tuple[int, int], ...] = ()
-    instead: FloatArray = field(default_factory=_nothing)
+    unknown_category: FloatArray = field(default_factory=_nothing)
 
     def __post_init__(self) -> None:
         set_numbers(self, weights=("d", "J"), intercept=self.weights.shape[1:])
         width, d = self.weights.shape[0], self.n_features
-        shape = (len(self.categories), width + 1, len(self.intercept)) if self.instead.size else self.instead.shape
-        set_numbers(self, instead=shape)
+        shape = (len(self.categories), width + 1, len(self.intercept))
+        set_numbers(self, unknown_category=shape if self.unknown_category.size else self.unknown_category.shape)
         if d < 0 or not all(0 <= start < stop <= d for start, stop in self.categories):
             raise InputError(f"must be columns of {d} features.", argument="categories")
         if self.landmarks is not None and self.landmarks.columns.max(initial=-1) >= d:
@@ -112,7 +112,7 @@ class ScoreScorer:
     @cached_property
     def product(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
         """Weights (d, J) and intercept (J,) in single precision; None where more than one product is needed."""
-        if self.landmarks is not None or self.instead.size:
+        if self.landmarks is not None or self.unknown_category.size:
             return None
         return self.weights.astype(np.float32), self.intercept.astype(np.float32)
 
@@ -146,7 +146,7 @@ class ScoreScorer:
 
     def _values(self, features: FloatArray, inputs: FloatArray) -> FloatArray:
         values: FloatArray = inputs @ self.weights + self.intercept
-        for (start, stop), weights in zip(self.categories, self.instead, strict=False):
+        for (start, stop), weights in zip(self.categories, self.unknown_category, strict=False):
             rows = np.flatnonzero(unknown(features[:, start:stop]))
             if rows.size:
                 values[rows] += inputs[rows] @ weights[:-1] + weights[-1]
@@ -155,11 +155,14 @@ class ScoreScorer:
     def with_member(self, weights: FloatArray, offset: float) -> "ScoreScorer":
         """Return the scorer with one more expert at the end: a mix of the J others' values."""
         intercept = np.append(self.intercept, self.intercept @ weights + offset)
-        instead = self.instead
-        if instead.size:
-            instead = np.concatenate([instead, (instead @ weights)[:, :, None]], axis=2)
+        of_category = self.unknown_category
+        if of_category.size:
+            of_category = np.concatenate([of_category, (of_category @ weights)[:, :, None]], axis=2)
         return replace(
-            self, weights=np.column_stack([self.weights, self.weights @ weights]), intercept=intercept, instead=instead
+            self,
+            weights=np.column_stack([self.weights, self.weights @ weights]),
+            intercept=intercept,
+            unknown_category=of_category,
         )
 
     def take(self, experts: IntArray) -> "ScoreScorer":
@@ -168,7 +171,7 @@ class ScoreScorer:
             self,
             weights=self.weights[:, experts],
             intercept=self.intercept[experts],
-            instead=self.instead[:, :, experts] if self.instead.size else self.instead,
+            unknown_category=self.unknown_category[:, :, experts] if self.unknown_category.size else _nothing(),
         )
 
 

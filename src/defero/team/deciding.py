@@ -259,10 +259,12 @@ def answer(
 
 def answer_of_one(team: "Team", scores: Scores, decision: Decision, answer_idx: IntArray, terms: TeamTerms) -> Answer:
     """Return what whoever decides says, by recorded answers (n, J); the model says its cheapest label."""
-    said = answer_of_decider(scores, decision, answer_idx, classes=team.classes)
+    decided = answer_of_decider(scores, decision, answer_idx, classes=team.classes)
     if terms.costs.symmetric:
-        return said
-    return replace(said, label=np.where(decision.deferred, said.label, team.classes[model_answer(scores, terms)[0]]))
+        return decided
+    return replace(
+        decided, label=np.where(decision.deferred, decided.label, team.classes[model_answer(scores, terms)[0]])
+    )
 
 
 def vote_of_panel(

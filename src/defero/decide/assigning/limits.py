@@ -47,7 +47,7 @@ class Limits:
         lower, upper = capacity_of(terms.capacity, terms.expert_names, n_items=n_items)
         most = n_items
         if terms.at_most_asked is not None:
-            most = int(np.floor(probability("at_most_asked", terms.at_most_asked) * n_items + 1e-9))
+            most = most_asked(terms.at_most_asked, n_items)
         limits = cls(lower, upper, most)
         if budget is not None:
             if terms.fees is None:
@@ -122,6 +122,15 @@ class Solved(NamedTuple):
     deferral_price: float
     money_price: float
     bound: float
+
+
+def most_asked(share: float, n_items: int) -> int:
+    """Return how many of n items are at most this share.
+
+    >>> most_asked(0.29, 100)  # 0.29 * 100 is 28.999999999999996
+    29
+    """
+    return int(np.floor(probability("at_most_asked", share) * n_items + 1e-9))
 
 
 def capacity_of(capacity: Capacity | None, expert_names: tuple[str, ...], *, n_items: int) -> tuple[IntArray, IntArray]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, probability
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import MISSING, encode_labels
 from defero.core.results import MODEL, Assignment
@@ -16,7 +16,7 @@ from defero.core.wording import did_you_mean, join_names
 from defero.data.answers.read_log import join_answers, long_columns
 from defero.data.answers.spellings import Spellings, missing_answers_note
 from defero.data.tables.read import NoRowsError
-from defero.decide.assigning.limits import capacity_of
+from defero.decide.assigning.limits import capacity_of, most_asked
 from defero.decide.terms import TeamTerms
 from defero.study.money import on_cases
 from defero.study.reading import Reading
@@ -198,8 +198,7 @@ def _assign_next(team: Team, gains: Gains, terms: TeamTerms, answer_idx: IntArra
     batch = assign_gains(team, gains, left)
     if terms.at_most_asked is None:
         return batch
-    share = probability("at_most_asked", terms.at_most_asked)
-    n_new = max(int(np.floor(share * n_items + 1e-9)) - int(heard_mask.any(axis=1).sum()), 0)
+    n_new = max(most_asked(terms.at_most_asked, n_items) - int(heard_mask.any(axis=1).sum()), 0)
     new = np.flatnonzero(batch.deferred & ~heard_mask.any(axis=1))
     if len(new) <= n_new:
         return batch
