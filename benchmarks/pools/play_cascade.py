@@ -6,7 +6,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import MODEL as NOBODY
-from defero.decide.cascade import Marking, cascade_step, moved
+from defero.decide.cascade import Cascade, Marking, moved
 
 
 class Cascaded(NamedTuple):
@@ -41,15 +41,8 @@ def run_cascade(
     asked, cost = np.zeros((n, n_members), dtype=np.bool_), np.zeros(n)
     answer, live, belief = np.full(n, NOBODY), np.arange(n), right.copy()
     for _ in range(n_members + 1):
-        step = cascade_step(
-            belief[live],
-            price[live],
-            asked[live],
-            allowed[live],
-            marking=marking,
-            covariance=covariance,
-            error_cost=trade_off,
-        )
+        now = belief[live], price[live], asked[live], allowed[live]
+        step = Cascade(*now, marking, covariance, trade_off).step()
         answer[live] = step.answer
         go = step.ask != NOBODY
         live, ask, judged = live[go], step.ask[go], step.judged[go]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.pools.play_cascade import run_cascade
 
-from defero.decide.cascade import Marking, cascade_step, heard_marks, moved
+from defero.decide.cascade import Cascade, Marking, heard_marks, moved
 
 PERFECT = Marking(1.0, 1.0)
 ALONE = np.diag([0.2, 0.2])
@@ -13,9 +13,7 @@ ALONE = np.diag([0.2, 0.2])
 def step(right, price, *, trade_off, marking=PERFECT, asked=None, covariance=ALONE):
     right, price = np.array([right]), np.array([price])
     heard = np.zeros(right.shape, bool) if asked is None else np.array([asked])
-    return cascade_step(
-        right, price, heard, np.ones(right.shape, bool), marking=marking, covariance=covariance, error_cost=trade_off
-    )
+    return Cascade(right, price, heard, np.ones(right.shape, bool), marking, covariance, trade_off).step()
 
 
 def test_a_perfect_judge_makes_the_cheap_one_go_first():

@@ -114,19 +114,11 @@ def heard_marks(right: FloatArray, marks: FloatArray, marking: Marking, covarian
     return right
 
 
-def cascade_step(
-    right: FloatArray,
-    price: FloatArray,
-    asked: BoolArray,
-    can: BoolArray,
-    *,
-    marking: Marking,
-    covariance: FloatArray,
-    error_cost: float,
-) -> CascadeStep:
-    """Return the next step of each item, looking two questions ahead.
+@dataclass(frozen=True, eq=False)
+class Cascade:
+    """What is known of n items, about which members are asked one after the other.
 
-    Parameters
+    Attributes
     ----------
     right, price : (n, J)
         P(right) of each member's answer given all marks so far, and what it costs to ask them.
@@ -138,23 +130,6 @@ def cascade_step(
     error_cost : float
         Money that a point of quality is worth.
     """
-    n = len(right)
-    state = _State(right, price, asked, can, marking, covariance, error_cost)
-    stop, value = state.standing(), state.values(depth=2)
-    flat = value.reshape(n, -1)
-    top = flat.argmax(axis=1) if flat.shape[1] else np.zeros(n, dtype=np.int64)
-    most = flat[np.arange(n), top] if flat.shape[1] else np.full(n, -np.inf)
-    go, nobody = most > stop + 1e-12, ~asked.any(axis=1)
-    best = np.where(asked, right, -np.inf)
-    answer = np.where(nobody, NOBODY, best.argmax(axis=1) if flat.shape[1] else NOBODY)
-    p_right = np.where(nobody, np.nan, best.max(axis=1, initial=-np.inf))
-    worth = np.maximum(np.where(go, most, stop), 0.0)
-    return CascadeStep(np.where(go, top // 2, NOBODY), go & (top % 2 == 1), answer, p_right, worth)
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """What is known of n items; the fields are the arguments of `cascade_step`."""
 
     right: FloatArray
     price: FloatArray
@@ -163,6 +138,19 @@ class _State:
     marking: Marking
     covariance: FloatArray
     error_cost: float
+
+    def step(self) -> CascadeStep:
+        """Return the next step of each item, looking two questions ahead."""
+        n, asked = len(self.right), self.asked
+        stop, flat = self.standing(), self.values(depth=2).reshape(n, -1)
+        top = flat.argmax(axis=1) if flat.shape[1] else np.zeros(n, dtype=np.int64)
+        most = flat[np.arange(n), top] if flat.shape[1] else np.full(n, -np.inf)
+        go, nobody = most > stop + 1e-12, ~asked.any(axis=1)
+        best = np.where(asked, self.right, -np.inf)
+        answer = np.where(nobody, NOBODY, best.argmax(axis=1) if flat.shape[1] else NOBODY)
+        p_right = np.where(nobody, np.nan, best.max(axis=1, initial=-np.inf))
+        worth = np.maximum(np.where(go, most, stop), 0.0)
+        return CascadeStep(np.where(go, top // 2, NOBODY), go & (top % 2 == 1), answer, p_right, worth)
 
     def standing(self) -> FloatArray:
         """Return what the best answer so far is worth, (n,); -inf where there is none."""
