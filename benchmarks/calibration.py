@@ -87,13 +87,13 @@ def a_million() -> dict[str, float]:
     groups, whom = np.arange(1_000_000) % 10, np.arange(1_000_000) % 21 - 1
     calls: dict[str, Callable[[], object]] = {
         "expected calibration error": partial(expected_calibration_error, confidence, correct),
-        "pooled expected calibration error": partial(expected_calibration_error, confidence, correct, average="pooled"),
+        "pooled expected calibration error": partial(expected_calibration_error, confidence.ravel(), correct.ravel()),
         "reliability bins": partial(reliability_bins, confidence, correct),
         "calibration by group": partial(calibration_by_group, confidence, correct, groups),
         "decision calibration": partial(decision_calibration, whom, confidence, correct),
         "smooth calibration error": partial(smooth_calibration_error, confidence, correct),
-        "smooth calibration error, 200 resamples": partial(
-            smooth_calibration_interval, confidence, correct, rng=np.random.default_rng(0)
+        "smooth calibration error of one expert, 200 resamples": partial(
+            smooth_calibration_interval, confidence[:, 0], correct[:, 0], rng=np.random.default_rng(0)
         ),
         "Brier score": partial(brier_score, confidence, correct),
     }

@@ -25,7 +25,7 @@ from benchmarks.tables.split import Rows, Split
 from benchmarks.tables.trial import Line, where
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.datasets import wedge
-from defero.learn.heads import Heads, fit_head
+from defero.learn.heads import fit_head
 from defero.learn.prior import fit_prior
 
 RESULTS = Path(__file__).parents[1] / "results" / "field_newcomers.jsonl"
@@ -142,7 +142,7 @@ def shrunk_heads(scene: Scene) -> Joins:
 
     def join(rows: IntArray, answers: IntArray) -> FloatArray:
         head = fit_head(inputs[rows], scene.right(rows, answers), prior)
-        return Heads.none(prior).with_head(head).proba(judged)[:, 0]
+        return head.proba(judged)[:, 0]
 
     return join
 

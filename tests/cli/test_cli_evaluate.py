@@ -52,8 +52,8 @@ def test_json_says_what_the_table_says(folder):
         assert re.search(shown, human, re.MULTILINE)
     panel = result["test"]["panel"]
     assert (panel["target"], panel["alpha"]) == ("any-correct", 0.1)
-    assert f"kept {100 * panel['kept']:.1f} % ({100 * panel['low']:.1f} to {100 * panel['high']:.1f})" in human
-    assert f"A panel has {panel['raw_size']:.1f} ± {panel['raw_size_half']:.1f} experts on average" in human
+    assert f"  {100 * panel['kept']:.1f} %  ({100 * panel['low']:.1f} to {100 * panel['high']:.1f})\n" in human
+    assert f"  {panel['raw_size']:.1f} ± {panel['raw_size_half']:.1f}\n" in human
     gained, lost = result["test"]["only_team_right"], result["test"]["only_model_right"]
     assert f"wrong on {gained} cases, and wrong where it is right on {lost}." in human
 

@@ -32,11 +32,11 @@ def test_a_typing_error_makes_nobody_sure(folder):
     columns = list(decisions.columns)
     assert columns.index("unusual") == columns.index("model_says") + 1 == columns.index("p_model") - 1
     assert decisions.unusual.tolist() == ["age", "age", "site", "", "", ""]
-    accuracy = Team.load(folder / "model").calibrator.accuracy
+    calibrator = Team.load(folder / "model").calibrator
     odd = decisions.iloc[:3]
-    assert (odd.p_model <= round(accuracy.model, 6)).all()
+    assert (odd.p_model <= round(calibrator.model_accuracy, 6)).all()
     assert (odd.p_model < 0.99).all()
-    for name, most in zip(DOCTORS, accuracy.experts, strict=True):
+    for name, most in zip(DOCTORS, calibrator.accuracy, strict=True):
         assert (odd[f"p_{name}"] <= round(most, 6)).all()
     assert (odd.expected_cost > 0.01).all()
     assert [("unusual: age" in one, "unusual" in one) for one in decisions.reason][::3] == [

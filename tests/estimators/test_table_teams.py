@@ -79,7 +79,7 @@ def test_experts_join_and_leave_and_the_others_stay_as_they_are(team):
 def test_few_answers_and_no_experts_and_one_class_and_weights():
     frame, labels, answers = clinic(100, share=0.1)
     few = DeferralClassifier(random_state=0).fit(frame, labels, experts=answers)
-    assert few.team_.scorer.skill.forest is None  # nobody has enough answers for trees of their own
+    assert few.team_.scorer.skill.trees is None  # nobody has enough answers for trees of their own
     alone = DeferralClassifier().fit(frame, labels)
     assert alone.decide(frame).coverage == 1
     one = DeferralClassifier().fit(frame, np.full(100, "well"), experts=answers.where(answers == "well"))
@@ -101,10 +101,10 @@ def test_an_expert_may_have_answered_one_group_alone():
 def test_a_number_far_outside_is_bounded_by_the_accuracy_across_folds(team):
     router = team.team_.copy().calibrated_across_folds()
     frame, _, _ = clinic(50, seed=5)
-    accuracy = router.calibrator.accuracy
+    calibrator = router.calibrator
     far = router.scores(frame.assign(b=999.0))
-    assert far.model_proba.max() <= accuracy.model + 1e-9
-    assert (far.expert_proba <= np.array(accuracy.experts) + 1e-9).all()
+    assert far.model_proba.max() <= calibrator.model_accuracy + 1e-9
+    assert (far.expert_proba <= calibrator.accuracy + 1e-9).all()
     with pytest.raises(InputError, match="call calibrate"):
         Team.from_probabilities([[0.9, 0.1]], [[0.8]]).calibrated_across_folds()
 

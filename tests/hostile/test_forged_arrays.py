@@ -87,8 +87,8 @@ def test_a_forged_tree_is_refused(packed, how):
     ("name", "change", "words"),
     [
         ("body.slopes", lambda slopes: slopes[:-1], "scale must be 2 numbers"),
-        ("body.slopes", lambda slopes: slopes[:, 0], "bias must be of the"),
-        ("body.bias", lambda bias: bias[:1], "bias must be of the"),
+        ("body.slopes", lambda slopes: slopes[:, 0], "slopes must have two axes"),
+        ("body.bias", lambda bias: bias[:1], "bias must have shape"),
         ("body.slopes", at((0, 0), np.inf), "slopes must be numbers that are finite"),
     ],
 )

@@ -81,7 +81,7 @@ def test_what_is_forged_holds_every_part(models):
     """The law with copies and a decoy, forests of experts, a recipe with words, panels with fees and costs, ..."""
     team = Team.load(models / "table")
     assert len(np.unique(team.law.copies)) < len(team.law.copies)
-    assert team.scorer.skill.forest is not None
+    assert team.scorer.skill.trees is not None
     assert team.panel.fees == (0.02, 0.0, 0.0, 0.0, 0.05)
     assert team.panel.cost_matrix is not None
     assert team.calibrator is not None

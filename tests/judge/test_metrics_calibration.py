@@ -129,7 +129,7 @@ def test_what_does_not_fit_is_refused(call, words):
         call()
 
 
-def test_experts_one_by_one_averaged_and_pooled():
+def test_experts_one_by_one_and_averaged():
     error = expected_calibration_error
     rng = np.random.default_rng(2)
     confidence, correct, observed = rng.random((300, 4)), rng.random((300, 4)) < 0.6, rng.random((300, 4)) < 0.5
@@ -138,8 +138,6 @@ def test_experts_one_by_one_averaged_and_pooled():
     np.testing.assert_array_equal(error(confidence, correct, observed=observed, average=None), alone)
     assert np.isnan(alone).tolist() == [False, False, True, False]
     assert error(confidence, correct, observed=observed) == pytest.approx(np.nanmean(alone), abs=1e-15)
-    as_one = error(confidence[observed], correct[observed])
-    assert error(confidence, correct, observed=observed, average="pooled") == as_one
 
 
 def test_what_means_nothing_is_nan_and_the_rest_is_defined():
@@ -148,8 +146,7 @@ def test_what_means_nothing_is_nan_and_the_rest_is_defined():
     assert math.isnan(error([0.5], [1], observed=[0]))
     assert math.isnan(error(np.zeros((3, 0)), np.zeros((3, 0))))
     assert error(np.zeros((3, 0)), np.zeros((3, 0)), average=None).shape == (0,)
-    for average in ("experts", "pooled"):
-        assert math.isnan(error(np.zeros((0, 2)), np.zeros((0, 2)), average=average))
+    assert math.isnan(error(np.zeros((0, 2)), np.zeros((0, 2))))
     nobody = error([[0.2, 0.4]] * 3, [[1, 1]] * 3, observed=[[1, 0]] * 3, average=None)
     assert np.isnan(nobody).tolist() == [False, True]
     assert error([0.25] * 4, [1] * 4) == pytest.approx(0.75)

@@ -23,7 +23,7 @@ def test_it_equals_scikit_learn():
     assert brier_score(confidence, correct) == pytest.approx(brier_score_loss(correct, confidence), abs=1e-14)
 
 
-def test_experts_are_averaged_pooled_or_kept_apart():
+def test_experts_are_averaged_or_kept_apart():
     rng = np.random.default_rng(0)
     confidence = rng.uniform(0.05, 0.95, (60, 3))
     correct, observed = rng.random((60, 3)) < confidence, rng.random((60, 3)) < 0.5
@@ -32,8 +32,6 @@ def test_experts_are_averaged_pooled_or_kept_apart():
     each = brier_score(confidence, correct, observed=observed, average=None)
     np.testing.assert_allclose(each, [alone[0], np.nan, alone[1]])
     assert brier_score(confidence, correct, observed=observed) == pytest.approx(np.mean(alone))
-    pooled = brier_score(confidence, correct, observed=observed, average="pooled")
-    assert pooled == pytest.approx(brier_score(confidence[observed], correct[observed]))
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
@@ -51,5 +49,5 @@ def test_nothing_observed_is_nan():
 
 
 def test_a_strange_average_is_named():
-    with pytest.raises(InputError, match="average must be one of experts, pooled, None, got 'items'"):
+    with pytest.raises(InputError, match="average must be one of experts, None, got 'items'"):
         brier_score([0.5], [True], average="items")

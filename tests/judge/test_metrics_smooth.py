@@ -120,7 +120,7 @@ def test_small_moves_of_the_confidences_move_it_little(pairs, move):
     assert larger * (larger - smaller) <= move * (1 + larger) + 1e-4
 
 
-def test_experts_are_averaged_pooled_or_kept_apart():
+def test_experts_are_averaged_or_kept_apart():
     rng = np.random.default_rng(3)
     confidence = rng.random((200, 3))
     correct = rng.random((200, 3)) < confidence - 0.1
@@ -130,8 +130,6 @@ def test_experts_are_averaged_pooled_or_kept_apart():
     each = smooth_calibration_error(confidence, correct, observed=observed, average=None)
     np.testing.assert_allclose(each, [*alone, np.nan])
     assert smooth_calibration_error(confidence, correct, observed=observed) == pytest.approx(np.mean(alone))
-    pooled = smooth_calibration_error(confidence, correct, observed=observed, average="pooled")
-    assert pooled == smooth_calibration_error(confidence[observed], correct[observed])
 
 
 def test_edges_of_the_value():
@@ -200,26 +198,6 @@ def test_its_spread_is_that_of_resampling_items():
     assert value - found.low == pytest.approx(found.high - value)
 
 
-def test_the_interval_of_experts():
-    rng = np.random.default_rng(4)
-    confidence = rng.random((400, 3))
-    correct = rng.random((400, 3)) < confidence - 0.1
-    observed = np.ones((400, 3), dtype=bool)
-    observed[:, 1] = False
-    each, mean, pooled = (
-        smooth_calibration_interval(
-            confidence, correct, observed=observed, average=average, n_resamples=40, rng=np.random.default_rng(0)
-        )
-        for average in (None, "experts", "pooled")
-    )
-    for end in ("value", "low", "high"):
-        assert getattr(each, end).shape == (3,)
-        assert np.isnan(getattr(each, end)).tolist() == [False, True, False]
-        assert getattr(mean, end) == pytest.approx(np.nanmean(getattr(each, end)))
-    assert pooled.low < pooled.value < pooled.high
-    assert pooled.value == smooth_calibration_error(confidence, correct, observed=observed, average="pooled")
-
-
 def test_the_same_generator_gives_the_same_interval_and_a_higher_level_a_wider_one():
     confidence, correct = np.linspace(0.3, 1, 200), np.arange(200) % 2 == 0
     first, second, wider = (
@@ -228,6 +206,11 @@ def test_the_same_generator_gives_the_same_interval_and_a_higher_level_a_wider_o
     )
     assert (first.low, first.high) == (second.low, second.high)
     assert wider.low < first.low < first.value < first.high < wider.high
+
+
+def test_several_forecasters_have_an_interval_each():
+    with pytest.raises(InputError, match=r"confidence must be of one forecaster, \(m,\), got shape \(1, 2\)"):
+        smooth_calibration_interval([[0.5, 0.4]], [[1, 0]], rng=np.random.default_rng(0))
 
 
 @given(FORECASTS)
@@ -240,7 +223,6 @@ def test_edges_of_the_interval():
     rng = np.random.default_rng(0)
     nothing = smooth_calibration_interval([], [], rng=rng)
     assert np.isnan([nothing.value, nothing.low, nothing.high]).all()
-    assert math.isnan(smooth_calibration_interval(np.empty((4, 0)), np.empty((4, 0)), rng=rng).low)
     sure = smooth_calibration_interval([0.0, 1.0, 1.0], [False, True, True], rng=rng)
     assert (sure.value, sure.low) == (0, 0)
     assert 0.1 < sure.high < 0.8
@@ -256,7 +238,6 @@ def test_edges_of_the_interval():
     [
         ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
         ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
-        ({"average": "items"}, "average must be one of experts, pooled, None, got 'items'"),
     ],
 )
 def test_wrong_options_are_named(options, message):

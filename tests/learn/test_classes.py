@@ -10,8 +10,10 @@ from defero.core.codec import pack, unpack
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid
 from defero.learn.boost import Bins
-from defero.learn.classes import Classes, Linear, TreeColumns, Trees
-from defero.learn.fit_classes import Labelled, best_strength, fit_classes, fit_linear, standards
+from defero.learn.classes import Classes, TreeColumns, Trees
+from defero.learn.fit_classes import Labelled, best_strength, fit_classes, fit_linear
+from defero.learn.kept import KeptClassifier, LinearMap
+from defero.learn.prior import scaling
 
 
 def learned(features, label_idx, n_classes, *, weight=None, trees=True, fold=None):
@@ -86,11 +88,11 @@ def test_a_ridge_as_scikit_learn_s_and_an_absent_class_is_never_likely():
     features, label_idx, _ = plane(300, rng)
     data = Labelled(features, 2 * label_idx, rng.uniform(0.5, 2.0, 300), 3)
     linear = fit_linear(data, 4.0)
-    center, scale = standards(features, data.weight)
+    center, scale = scaling(features, data.weight)
     oracle = LogisticRegression(C=0.25, max_iter=1_000).fit(
         (features - center) / scale, label_idx, sample_weight=data.weight
     )
-    logits = linear.logits(features)
+    logits = linear.outputs(features)
     np.testing.assert_allclose(logits[:, 2] - logits[:, 0], oracle.decision_function((features - center) / scale))
     assert (logits[:, 1] == -20).all()
 
@@ -130,7 +132,8 @@ def test_the_ridge_is_sought_until_the_loss_rises():
 def test_odd_parts_are_refused():
     features = np.random.default_rng(6).normal(size=(100, 2))
     _, classes, _ = learned(features, (features[:, 0] * features[:, 1] > 0).astype(int), 2)
-    linear, trees = Linear(np.zeros(2), np.ones(2), np.zeros((2, 2)), np.zeros(2)), classes.trees
+    linear = KeptClassifier(np.zeros(2), np.ones(2), LinearMap(np.zeros((2, 2)), np.zeros(2)), "softmax")
+    trees = classes.trees
     for change, word in (
         ({"weights": np.ones(3)}, "weights must be two numbers"),
         ({"linear": None, "trees": None}, "weights must be two numbers"),
@@ -141,5 +144,5 @@ def test_odd_parts_are_refused():
             replace(classes, **change)
     with pytest.raises(InputError, match="forest must look at 3 columns, got 2"):
         Trees(TreeColumns.of(3), trees.forest)
-    with pytest.raises(InputError, match="slopes must be of 2 features"):
+    with pytest.raises(InputError, match="scale must be 2 numbers that are not 0"):
         replace(linear, scale=np.zeros(2))

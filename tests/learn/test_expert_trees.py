@@ -9,7 +9,7 @@ from skill_crowds import answers_of, flat, skill_of
 from defero.core.codec import pack, unpack
 from defero.core.scores import sigmoid
 from defero.learn.boost import Bins
-from defero.learn.classes import TreeColumns
+from defero.learn.classes import TreeColumns, Trees
 from defero.learn.fit_skill import _stage, grow_expert_trees
 from defero.learn.skill import Skill
 
@@ -45,7 +45,7 @@ def test_who_has_a_corner_and_many_answers_gets_trees(specialists):
     trees = grown(specialists)
     assert trees.experts.tolist() == [0, 1]  # the third has answered too little
     skill = skill_of(X, specialists)
-    more = replace(skill, columns=COLUMNS, forest=trees.forest, tree_experts=trees.experts)
+    more = replace(skill, trees=Trees(COLUMNS, trees.forest), tree_experts=trees.experts)
     plain, right = skill.right(X, flat(N, K))[:, 0, 0], more.right(X, flat(N, K))[:, 0, 0]
     truth = np.where(KNOWS, 0.95, 0.2)
     assert np.abs(right - truth).mean() < 0.4 * np.abs(plain - truth).mean()
@@ -85,13 +85,13 @@ def test_one_judged_fold_gives_the_forest_of_that_fold(specialists):
 
 def test_skill_with_trees_is_taken_told_by_cells_and_saved(specialists):
     trees, even = grown(specialists), flat(N, K)
-    skill = replace(skill_of(X, specialists), columns=COLUMNS, forest=trees.forest, tree_experts=trees.experts)
+    skill = replace(skill_of(X, specialists), trees=Trees(COLUMNS, trees.forest), tree_experts=trees.experts)
     table = skill.right(X, even)
     alone = skill.of_answers(X, even, specialists.item_idx, specialists.expert_idx)
     np.testing.assert_allclose(alone, table[specialists.item_idx, specialists.expert_idx], rtol=0, atol=1e-12)
     for some in ([1, 0], [2, 1], [2]):
         np.testing.assert_allclose(skill.take(some).right(X, even), table[:, some], rtol=0, atol=1e-12)
-    assert skill.take([2]).forest is None
+    assert skill.take([2]).trees is None
     joined = skill.with_expert(X[:9], even[:9], LABEL[:9], np.ones(9)).with_unknown()
     np.testing.assert_array_equal(joined.right(X, even)[:, :3], table)
     np.testing.assert_array_equal(unpack(Skill, pack(joined)).right(X, even), joined.right(X, even))

@@ -25,7 +25,7 @@ def newcomers(d, *, n_experts=1, constant=1.0, spread=0.5, doubt=0.02):
     )
     heads = Heads.none(prior)
     for _ in range(n_experts):
-        heads = heads.with_head(fit_head(np.empty((0, d - 1)), [], prior))
+        heads = heads.with_heads(fit_head(np.empty((0, d - 1)), [], prior))
     return heads
 
 
@@ -79,7 +79,7 @@ def test_a_newcomer_ends_where_the_refitted_head_ends(d, m):
     for seed in range(8):
         heads = newcomers(d, spread=0.3)
         phi, right = simulated(heads, m, seed)
-        refitted = Heads.none(heads.prior).with_head(fit_head(phi, right, heads.prior))
+        refitted = fit_head(phi, right, heads.prior)
         fresh = np.random.default_rng(seed + 100).normal(size=(200, d - 1))
         gaps.append(np.abs(learn(heads, phi, right).proba(fresh) - refitted.proba(fresh)).mean())
     assert np.mean(gaps) < 0.01
@@ -88,7 +88,7 @@ def test_a_newcomer_ends_where_the_refitted_head_ends(d, m):
 def test_it_is_nearer_to_the_refitted_head_than_steps_to_the_mode():
     heads = newcomers(6, constant=3.0, spread=0.3)
     phi, right = simulated(heads, 100, 0)
-    refitted = Heads.none(heads.prior).with_head(fit_head(phi, right, heads.prior))
+    refitted = fit_head(phi, right, heads.prior)
     weights, covariance = heads.prior.mean.copy(), heads.prior.covariance()
     for row, correct in zip(heads.prior.design(phi), right, strict=True):  # one step of Newton's method for each answer
         p = sigmoid(row @ weights)

@@ -178,7 +178,7 @@ def test_hundreds_of_experts_with_few_answers():
         6, mean=[1.0, *[0.2] * 8], spread=[0.7, *[0.2] * 8], n=10_000, n_experts=800, each=62
     )
     heads = fit_heads(phi, item, expert, right, n_experts=1_000)  # 200 have said nothing yet
-    more = heads.with_head(fit_head(phi[:50], right[:50], heads.prior))
+    more = heads.with_heads(fit_head(phi[:50], right[:50], heads.prior))
     assert more.n_experts == 1_001
 
 

@@ -274,7 +274,7 @@ def test_directions_without_any_spread_are_left_out():
 
 def test_odd_parts_are_refused():
     skill, *_ = a_skill()
-    with pytest.raises(InputError, match="axes must be finite, with 2 rows"):
+    with pytest.raises(InputError, match="axes must be finite numbers"):
         Directions(np.zeros(2), np.ones(2), np.full((2, 1), np.nan))
     with pytest.raises(InputError, match="heads must read 8 features, got 12"):
         Skill(Directions(np.zeros(1), np.ones(1)), skill.heads, 3)

@@ -43,7 +43,7 @@ def test_packed_columns_come_back_and_odd_ones_are_refused():
     with pytest.raises(InputError, match=r"columns 0\.\.3"):
         replace(columns, numbers=np.array([9]))
     for name, value in (("scale", 0.0), ("center", np.nan)):
-        with pytest.raises(InputError, match="scale"):
+        with pytest.raises(InputError, match=name):
             replace(columns, **{name: np.array([value])})
 
 

@@ -5,7 +5,6 @@ import re
 
 import matplotlib
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 from drawn_trials import made_trial, overlaps, overlaps_among, texts
 
@@ -67,7 +66,7 @@ def test_no_two_words_overlap_and_none_leaves_the_figure(display, n_experts):
     written = texts(drawn.figure_)
     assert overlaps_among(written, drawn.figure_) == []
     assert len(written) > 5
-    if display in (plotting.ReliabilityDisplay, plotting.ExpertLoadDisplay, plotting.SkillDisplay):
+    if display in (plotting.ReliabilityDisplay, plotting.ExpertLoadDisplay):
         words = "\n".join(text for text, _ in written).split("\n")
         assert {style.short(name) for name in long} <= set(words)
 
@@ -95,11 +94,8 @@ def test_there_is_no_other_black_white_or_grey(display, made):
         drawn.figure_.savefig(written, format="svg")
     svg = written.getvalue()
     colours = set(re.findall(r"#[0-9a-f]{6}\b", re.sub(r"(?:href|url)\S*", "", svg)))
-    fixed = {style.ON_DARK_CELL, style.ON_LIGHT_CELL} if display is plotting.SkillDisplay else set()
     themed = {style.INK, style.MUTED, style.GRID, style.PAPER}
-    strange = {colour for colour in colours - themed - fixed if _is_grey(colour)}
-    if display is plotting.SkillDisplay:
-        strange -= _heat_colours()
+    strange = {colour for colour in colours - themed if _is_grey(colour)}
     assert strange == set()
     assert style.INK in colours
     # Words without a colour of their own are black.
@@ -111,12 +107,7 @@ def _is_grey(colour):
     return max(channels) - min(channels) < 24
 
 
-def _heat_colours():
-    shades = matplotlib.colormaps[style.HEAT](np.arange(256))
-    return {matplotlib.colors.to_hex(shade) for shade in shades}
-
-
-@pytest.mark.parametrize("name", ["ReliabilityDisplay", "ExpertLoadDisplay", "SkillDisplay"])
+@pytest.mark.parametrize("name", ["ReliabilityDisplay", "ExpertLoadDisplay"])
 def test_names_are_written_as_they_are(name):
     drawn = getattr(plotting, name).from_trial(made_trial(3, names=("$x^{$", "_b", "a\nb")))
     words = "\n".join(text for text, _ in texts(drawn.figure_))
@@ -136,7 +127,6 @@ def test_a_team_without_experts_gives_a_picture_or_a_sentence(display):
         "DeferralCurveDisplay": "no case could be deferred to anybody",
         "ExpertLoadDisplay": "at least one expert, got none",
         "AgreementDisplay": "at least one expert, got none",
-        "SkillDisplay": "at least one expert, got none",
     }
     if display.__name__ in sentences:
         with pytest.raises(InputError, match=sentences[display.__name__]):
@@ -158,7 +148,6 @@ def test_nothing_deferred_is_drawn(display):
         "DeferralCurveDisplay",
         "ExpertLoadDisplay",
         "AgreementDisplay",
-        "SkillDisplay",
     ],
 )
 def test_no_cases_give_a_sentence(name):
@@ -184,5 +173,5 @@ def test_ticks_have_as_many_digits_as_they_need_and_the_sign_apart():
 def test_names_are_written_as_they_are_on_axes_that_have_been_drawn_before():
     figure, ax = plt.subplots()
     figure.canvas.draw()
-    drawn = plotting.SkillDisplay.from_trial(made_trial(3, names=("$x^{$", "b", "c")), ax=ax)
+    drawn = plotting.ExpertLoadDisplay.from_trial(made_trial(3, names=("$x^{$", "b", "c")), ax=ax)
     assert "$x^{$" in [text for text, _ in texts(drawn.figure_)]

@@ -1,5 +1,6 @@
 """What a person reads of a record: where something cannot be said, it is not made up."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,9 @@ from defero.core.trial import Trial
 from defero.judge import compare, team_record
 from defero.judge.intervals import Share
 from defero.judge.panels import PanelRecord
+from defero.judge.record import tables
 from defero.judge.record.figures import Figure
-from defero.study.page import panel_lines, record_text
+from defero.study.page import record_text
 
 PANEL = PanelRecord(
     "A promise.", "any-correct", 0.1, 0.9, 1.0, 0.2, 1.0, 1, 1, 1.0, 2.0, *[np.nan] * 2, Share(3, 4), None
@@ -55,11 +57,13 @@ def test_panels_that_were_not_judged_are_told(trial):
 
 
 def test_the_size_of_one_panel_has_no_spread():
-    out = "\n".join(panel_lines(PANEL))
-    assert "A panel has 1.0 experts on average, and 2.0 if the top expert is added to empty panels." in out
+    out = tables.panel(PANEL).text()
+    assert re.search(r"^experts per panel +1\.0$", out, re.MULTILINE)
+    assert re.search(r"^experts per panel, no panel empty +2\.0$", out, re.MULTILINE)
     assert "nan" not in out
-    out = "\n".join(panel_lines(replace(PANEL, raw_size_half=0.25, filled_size_half=0.5)))
-    assert "A panel has 1.0 ± 0.2 experts on average, and 2.0 ± 0.5 if" in out
+    out = tables.panel(replace(PANEL, raw_size_half=0.25, filled_size_half=0.5)).text()
+    assert "1.0 ± 0.2" in out
+    assert "2.0 ± 0.5" in out
 
 
 def test_a_difference_with_its_interval():

@@ -30,7 +30,7 @@ def test_it_is_half_the_distance_between_one_sd_below_and_above(make, method):
     if method is None:
         low, high = (np.exp(one) if log else sigmoid(one) for one in (low, high))
     else:
-        low, high = (sigmoid(router.calibrator.experts.logits(one)) for one in (low, high))
+        low, high = (sigmoid(router.calibrator.expert_log_odds(one)) for one in (low, high))
     mean = router.scores(3 * FRESH).expert_proba
     np.testing.assert_allclose(
         found[:, known], np.minimum((high - low) / 2, np.sqrt(mean * (1 - mean)))[:, known], rtol=1e-6, atol=1e-9

@@ -124,7 +124,7 @@ def test_a_fitted_table_keeps_its_trees_and_its_law(tmp_path):
     knows = (frame["a"] * frame["b"] > 0).to_numpy()[:, None] ^ [True, False]
     said = np.where(rng.random((700, 2)) < np.where(knows, 0.95, 0.5), label[:, None], 1 - label[:, None])
     team = DeferralClassifier(random_state=0).fit(frame[:600], label[:600], experts=said[:600])
-    assert team.team_.scorer.skill.forest is not None
+    assert team.team_.scorer.skill.trees is not None
     decision = team.decide(frame[600:])
     asked = decision.expert[decision.deferred]
     assert (knows[600:][decision.deferred, asked]).mean() > 0.8

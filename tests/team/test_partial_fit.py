@@ -79,7 +79,7 @@ def test_a_table_with_trees_too_gives_the_same_numbers_however_it_is_cut():
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(14)]).assign(site=np.resize(["a", "b", "c"], 900))
     old, new = slice(0, 860), slice(860, 900)
     team = DeferralClassifier(random_state=0).fit(frame[old], label[old], experts=said[old]).team_
-    assert team.scorer.skill.forest is not None
+    assert team.scorer.skill.trees is not None
     at_once, by_case = team.copy().partial_fit(frame[new], label[new], said[new]), team.copy()
     for row in range(860, 900):
         by_case.partial_fit(frame[row : row + 1], label[row : row + 1], said[row : row + 1])

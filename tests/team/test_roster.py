@@ -61,7 +61,7 @@ def test_the_newcomers_head_is_that_of_their_answers_and_the_prior(router):
     phi = with_class(team.skill.directions.of(X[:50]), proba, (y[:50] == CLASSES[1]).astype(int))
     alone = fit_head(phi, said[:50, 4] == y[:50], team.skill.heads.prior)
     found = joined(router).scorer.skill.heads
-    np.testing.assert_allclose(found.weights[-1], alone.weights, rtol=1e-12)
+    np.testing.assert_allclose(found.weights[-1], alone.weights[0], rtol=1e-12)
     assert found.n_answers[-1] == 50
 
 
@@ -112,7 +112,7 @@ def test_calibration_leaves_the_others_alone_and_learns_nothing_from_the_newcome
     before, now = honest.scores(TEST[0]), after.scores(TEST[0])
     np.testing.assert_allclose(now.expert_proba[:, :4], before.expert_proba, rtol=1e-9, atol=1e-12)
     raw = joined(router, part=CONF).scores(TEST[0]).expert_proba[:, 4]
-    a, b = honest.calibrator.experts.line  # that of all, without a shift of their own
+    a, b = honest.calibrator.line  # that of all, without a shift of their own
     logit = np.clip(np.log(raw / (1 - raw)), -7, 7)
     np.testing.assert_allclose(now.expert_raw[:, 4], a + b * logit, rtol=1e-6, atol=1e-9)
     gone = after.copy().remove_expert("bob").scores(TEST[0])

@@ -46,5 +46,5 @@ def test_what_is_added_for_the_chosen_expert_does_not_exceed_the_bound():
     router.calibrate(X[200:], y[200:], experts[200:])
     router.selection = replace(router.selection, weights=np.array([3.0, 1.0, 0.0]))
     odd = router.decide(np.array([[0.01, 0.0, -999.0], [0.01, 0.0, 0.0]]), unusual="ask")
-    most = max(router.calibrator.accuracy.experts)
+    most = max(router.calibrator.accuracy)
     assert odd.p_right[0] <= most < odd.p_right[1]

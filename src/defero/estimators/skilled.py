@@ -1,6 +1,5 @@
 """Learn the team of a table: the classes, everybody's skill by class, and the law of their answers."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from defero.core.scores import Scores
 from defero.core.splits import sample_rows
 from defero.estimators.training_data import TrainingData
 from defero.learn.boost import Bins
-from defero.learn.classes import TreeColumns, oblique
+from defero.learn.classes import TreeColumns, Trees, oblique
 from defero.learn.fit_classes import Labelled, fit_classes
 from defero.learn.fit_skill import SkillAnswers, grow_expert_trees
 from defero.learn.heads import Heads
@@ -122,12 +121,13 @@ def with_skill(
     log_odds = answers.held_out(fold, of_folds)
     # Of many answers one fold tells enough of what trees add.
     judged = list(range(len(skills))) if len(answers.item_idx) <= FEW_ANSWERS else [0]
-    grown = None if bins is None else grow_expert_trees(answers, log_odds, bins, fold, judged)
-    if grown is None:
+    grown = None if bins is None or columns is None else grow_expert_trees(answers, log_odds, bins, fold, judged)
+    if grown is None or columns is None:
         judged = list(range(len(skills)))
     else:
-        skill = replace(skill, columns=columns, tree_experts=grown.experts, forest=grown.forest)
-        skills = [replace(skill, heads=of_folds[k], forest=grown.by_fold[place]) for place, k in enumerate(judged)]
+        skill = replace(skill, tree_experts=grown.experts, trees=Trees(columns, grown.forest))
+        forests = zip(judged, grown.by_fold, strict=True)
+        skills = [replace(skill, heads=of_folds[k], trees=Trees(columns, forest)) for k, forest in forests]
     rows = _judged_rows(data, np.flatnonzero(np.isin(fold, judged)))
     order = np.arange(data.n_experts)
     raw = np.empty((len(rows), data.n_experts))
@@ -195,23 +195,6 @@ def n_folds(n_items: int, n_answers: int) -> int:
     """Return how many folds are used: fewer where a part tells as much as the whole."""
     size = max(n_items, n_answers / 4)
     return 5 if size <= 10_000 else 3
-
-
-def out_of_fold(
-    data: TrainingData, fit: Callable[[TrainingData], Callable[[FloatArray], FloatArray]], fold: IntArray
-) -> FloatArray:
-    """Return out-of-fold P(y = k | x) of each item, (n, K).
-
-    `fit` takes the data of some items without experts, and returns a function from (m, d) features to (m, K).
-    """
-    proba = np.empty((len(data.label_idx), data.n_classes))
-    for k in range(int(fold.max()) + 1):
-        inside = fold == k
-        if not data.weight[~inside].any():  # all weight is in this fold
-            proba[inside] = 1.0 / data.n_classes
-        elif inside.any():
-            proba[inside] = fit(data.without_experts(np.flatnonzero(~inside)))(data.features[inside])
-    return proba
 
 
 _ENOUGH_FOR_POPULATION = 5_000

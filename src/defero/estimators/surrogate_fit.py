@@ -7,7 +7,7 @@ import torch
 
 from defero.estimators.recipe import NetworkOptions
 from defero.estimators.training_data import TrainingData
-from defero.learn.fit_classes import standards
+from defero.learn.prior import scaling
 from defero.losses import DeferralLoss
 from defero.nets import DenseNet
 from defero.scorers.network import NetworkScorer
@@ -36,7 +36,7 @@ def fit_surrogate(
     seed : int
     """
     generator = torch.Generator().manual_seed(seed)
-    center, scale = standards(data.features, data.weight)
+    center, scale = scaling(data.features, data.weight)
     linear = net == "linear"
     dtype = PRECISIONS[options.recipe.precision or ("float64" if linear else "float32")]
     device = torch.device(options.device or ("cuda" if torch.cuda.is_available() and not linear else "cpu"))

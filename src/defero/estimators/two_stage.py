@@ -21,9 +21,9 @@ from defero.core.labels import Labels, find_classes
 from defero.core.wording import join_names
 from defero.estimators.base import DeferralEstimator
 from defero.estimators.keep import keep
-from defero.estimators.skilled import SkilledTeam, fold_of_items, out_of_fold, with_skill
+from defero.estimators.skilled import SkilledTeam, fold_of_items, with_skill
 from defero.estimators.training_data import AnswerWeights, TrainingData
-from defero.learn.fit_classes import Labelled, best_strength
+from defero.learn.fit_classes import Labelled, best_strength, out_of_fold
 from defero.learn.two_stage import TwoStageScorer
 from defero.scorers import Scorer
 
@@ -163,11 +163,13 @@ class TwoStageDeferral(DeferralEstimator):
 
             return proba
 
-        def fit(part: TrainingData) -> Callable[[FloatArray], FloatArray]:
-            return all_classes(fit_classifier(classifier, replace(part, n_classes=len(np.unique(part.label_idx)))))
+        def fit(rest: IntArray, inside: IntArray) -> FloatArray:
+            part = data.without_experts(rest)
+            part = replace(part, n_classes=len(np.unique(part.label_idx)))
+            return all_classes(fit_classifier(classifier, part))(data.features[inside])
 
         frozen = isinstance(classifier, FrozenEstimator)
-        return all_classes(classifier)(data.features) if frozen else out_of_fold(data, fit, fold)
+        return all_classes(classifier)(data.features) if frozen else out_of_fold(fit, fold, data.weight, data.n_classes)
 
     def _learn_expert(self, model: Any, data: TrainingData, answers: IntArray, counts: FloatArray) -> Any:
         rows, right = data.item_idx[answers], data.right[answers]

@@ -21,14 +21,8 @@ from defero.core.checks.arrays import (
 from defero.core.errors import InputError
 from defero.judge.intervals import Accuracies, check_level, ratio, simultaneous_level
 
-Average = Literal["experts", "pooled"]
-"""How the experts' values become one: their plain mean, or all observed cells as those of one forecaster."""
-
 Measure = Callable[[FloatArray, BoolArray], float]
 """(m,) confidences and (m,) whether right -> a value; m is at least 1."""
-
-Measures = Callable[[FloatArray, BoolArray], tuple[float, ...]]
-"""The same for several values at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,29 +57,15 @@ class Forecasts:
             confidence, correct = confidence[self.observed[:, j]], correct[self.observed[:, j]]
         return np.ascontiguousarray(confidence), np.ascontiguousarray(correct)
 
-    def pooled(self) -> tuple[FloatArray, BoolArray]:
-        """Return all observed confidences and outcomes, (m,) each."""
-        if self.observed is None:
-            return self.confidence.ravel(), self.correct.ravel()
-        return self.confidence[self.observed], self.correct[self.observed]
+    def average(self, measure: Measure, average: Literal["experts"] | None) -> float | FloatArray:
+        """Return the mean of the experts' values, or for None each value, (J,).
 
-    def average(self, measure: Measure, average: Average | None) -> float | FloatArray:
-        """Return the measure as `average` asks for it: one float, or (J,) for None.
-
-        The mean over experts is over those that have a value: an expert without answers has none.
+        The mean is over those that have a value: an expert without answers has none.
         """
-        return self.averages(lambda confidence, correct: (measure(confidence, correct),), average, count=1)[0]
-
-    def averages(self, measure: Measures, average: Average | None, *, count: int) -> list[float | FloatArray]:
-        """Return each of `count` values in the same way."""
-        one_of("average", average, ("experts", "pooled", None))
-        columns = [self.pooled()] if average == "pooled" else (self.column(j) for j in range(self.n_experts))
-        nothing = (math.nan,) * count
-        rows = [measure(*column) if len(column[0]) else nothing for column in columns]
-        values = np.array(rows, dtype=np.float64).reshape(-1, count)
-        if average is None and not self.one_column:
-            return list(values.T.copy())
-        return [mean_of_known(part) for part in values.T]
+        one_of("average", average, ("experts", None))
+        columns = (self.column(j) for j in range(self.n_experts))
+        values = np.array([measure(*one) if len(one[0]) else math.nan for one in columns], dtype=np.float64)
+        return values if average is None and not self.one_column else mean_of_known(values)
 
 
 def check_forecasts(
@@ -233,7 +213,7 @@ def expected_calibration_error(
     *,
     observed: ArrayLike | None = None,
     n_bins: int = 20,
-    average: Average | None = "experts",
+    average: Literal["experts"] | None = "experts",
 ) -> Any:
     """Return the mean gap between confidence and accuracy over equal-width bins (ECE).
 
@@ -255,8 +235,9 @@ def expected_calibration_error(
         Is there an answer? By default everywhere; cells without one are ignored.
     n_bins : int
         B.
-    average : "experts", "pooled" or None
-        For J experts: the plain mean over those with answers, all cells as one forecaster, or each by itself.
+    average : "experts" or None
+        For J experts: the plain mean over those with answers, or each by itself. Of all cells as one forecaster pass
+        one axis.
 
     Returns
     -------
@@ -284,7 +265,7 @@ def brier_score(
     correct: ArrayLike,
     *,
     observed: ArrayLike | None = None,
-    average: Average | None = "experts",
+    average: Literal["experts"] | None = "experts",
 ) -> Any:
     """Return the mean squared residual, 1/n sum_i (confidence_i - correct_i)^2 (Brier, 1950).
 
@@ -296,8 +277,8 @@ def brier_score(
         Was it right?
     observed : the same shape, bool, optional
         Is there an answer? Cells without one are left out.
-    average : "experts", "pooled" or None
-        The mean over the experts that have an answer, all cells as one forecaster, or every expert.
+    average : "experts" or None
+        The mean over the experts that have an answer, or every expert.
 
     Returns
     -------

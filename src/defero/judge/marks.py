@@ -8,18 +8,18 @@ m s + (1 - m) (1 - t) as right, so that m = (raw - (1 - t)) / (s + t - 1), Rogan
 import math
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, probability
+from defero.core.display import Plain
 from defero.core.errors import Argument, InputError
 from defero.judge.intervals import Share, check_level
 
 
 @dataclass(frozen=True)
-class CorrectedMean:
+class CorrectedMean(Plain):
     """The mean score without the judge's errors, with an interval.
 
     Attributes
@@ -39,10 +39,6 @@ class CorrectedMean:
     high: float
     raw: float
     n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high, "raw": self.raw, "n": self.n}
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,16 @@
 """Calibration error without bins: smooth the residuals by just as much as they turn out to matter."""
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.fft import dct
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, whole_number
-from defero.judge.calibration import Average, check_forecasts
+from defero.core.errors import InputError
+from defero.judge.calibration import check_forecasts
 from defero.judge.intervals import check_level
 
 _CELLS = 1024
@@ -22,7 +24,7 @@ def smooth_calibration_error(
     correct: ArrayLike,
     *,
     observed: ArrayLike | None = None,
-    average: Average | None = "experts",
+    average: Literal["experts"] | None = "experts",
 ) -> Any:
     """Return the smooth calibration error (smECE): the integral of the smoothed residuals' size.
 
@@ -49,8 +51,8 @@ def smooth_calibration_error(
         Was it right?
     observed : the same shape, bool, optional
         Is there an answer? Cells without one are left out.
-    average : "experts", "pooled" or None
-        The mean over the experts that have an answer, all cells as one forecaster, or every expert.
+    average : "experts" or None
+        The mean over the experts that have an answer, or every expert.
 
     Returns
     -------
@@ -69,17 +71,17 @@ def smooth_calibration_error(
 
 @dataclass(frozen=True, eq=False)
 class SmoothCalibration:
-    """A smooth calibration error and how far to trust it: floats, or (J,) each.
+    """A smooth calibration error and how far to trust it.
 
     Attributes
     ----------
-    value, low, high
+    value, low, high : float
         0 <= low <= value <= high <= 1; nan where nothing is observed.
     """
 
-    value: Any
-    low: Any
-    high: Any
+    value: float
+    low: float
+    high: float
 
 
 def smooth_calibration_interval(
@@ -87,15 +89,13 @@ def smooth_calibration_interval(
     correct: ArrayLike,
     *,
     rng: np.random.Generator,
-    observed: ArrayLike | None = None,
-    average: Average | None = "experts",
     level: float = 0.95,
     n_resamples: int = 200,
 ) -> SmoothCalibration:
     """Return the smooth calibration error with a bootstrap interval.
 
-    Each expert's items are drawn again with replacement, cell by cell: the counts of right and wrong answers are one
-    multinomial draw, from them and half a right and half a wrong answer more, so that an expert who was never wrong
+    The items of one forecaster are drawn again with replacement, cell by cell: the counts of right and wrong answers
+    are one multinomial draw, from them and half a right and half a wrong answer more, so that one who was never wrong
     is not taken for one who never will be. With d the `level` quantile of |resampled - value| the ends are value - d
     and value + d. The lower end is 0 wherever a perfect forecaster with the same confidences would score as high with
     probability 1 - level or more: the error of a finite sample is biased upwards, and resampling cannot tell that
@@ -107,25 +107,16 @@ def smooth_calibration_interval(
     Where 20 to 100 items have one claim and nearly all are right it was held in 99 and more
     (tests/statistical/results/smooth_interval.json).
 
-    One limit: cells are taken as independent, so that for average="pooled" experts who err on the same items make
-    the interval too narrow; for average="experts" the ends are the means of the experts' own ends, which is wide
-    enough however they depend on each other.
-
     Parameters
     ----------
-    confidence, correct, observed, average
-        As for `smooth_calibration_error`.
+    confidence, correct : (m,)
+        As for `smooth_calibration_error`, of one forecaster.
     rng : np.random.Generator
         Draws the resamples.
     level : float
         How often the interval should hold the true value, in (0, 1).
     n_resamples : int
         How often to resample.
-
-    Returns
-    -------
-    SmoothCalibration
-        Floats, or (J,) each for average=None.
 
     Examples
     --------
@@ -138,11 +129,14 @@ def smooth_calibration_interval(
     """
     check_level(level)
     draws = whole_number("n_resamples", n_resamples, least=2)
-
-    def ends(column: FloatArray, right: BoolArray) -> tuple[float, float, float]:
-        return _interval(column, right, rng, level, draws)
-
-    return SmoothCalibration(*check_forecasts(confidence, correct, observed).averages(ends, average, count=3))
+    forecasts = check_forecasts(confidence, correct)
+    if not forecasts.one_column:
+        shape = forecasts.confidence.shape
+        raise InputError(
+            f"must be of one forecaster, (m,), got shape {shape}; pass its columns.", argument="confidence"
+        )
+    claimed, right = forecasts.column(0)
+    return SmoothCalibration(*(_interval(claimed, right, rng, level, draws) if len(claimed) else (math.nan,) * 3))
 
 
 @dataclass(frozen=True)

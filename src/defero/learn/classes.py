@@ -6,11 +6,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from defero.core.checks.arrays import FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray, set_numbers
 from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores, softmax
 from defero.learn.forest import Forest
+from defero.learn.kept import KeptClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +50,7 @@ class TreeColumns:
 
     def __post_init__(self) -> None:
         m = len(self.numbers)
-        for name, shape in {"missing": (m,), "center": (m,), "scale": (m,)}.items():
-            if getattr(self, name).shape != shape:
-                raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
-        if self.rotation.ndim != 2 or len(self.rotation) != m:
-            raise InputError(f"must have {m} rows, got shape {self.rotation.shape}.", argument="rotation")
-        if not all(np.isfinite(one).all() for one in (self.center, self.scale, self.rotation)):
-            raise InputError("must be finite, as center and rotation.", argument="scale")
+        set_numbers(self, missing=(m,), center=(m,), scale=(m,), rotation=(m, "r"))
         if not (self.scale > 0).all():
             raise InputError("must be above 0.", argument="scale")
         places = [*self.numbers.tolist(), *self.missing[self.missing >= 0].tolist()]
@@ -130,40 +125,14 @@ def _rotations(m: int) -> Iterator[FloatArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
-    """Logits of a logistic regression on standardised features: (x - center) / scale @ slopes + bias.
-
-    Attributes
-    ----------
-    center, scale : (d,)
-    slopes : (d, K)
-    bias : (K,)
-    """
-
-    center: FloatArray
-    scale: FloatArray
-    slopes: FloatArray
-    bias: FloatArray
-
-    def __post_init__(self) -> None:
-        d, n_classes = len(self.center), len(self.bias)
-        if self.scale.shape != (d,) or self.slopes.shape != (d, n_classes) or not (self.scale != 0).all():
-            raise InputError(f"must be of {d} features and {n_classes} classes, scale not 0.", argument="slopes")
-
-    def logits(self, features: FloatArray) -> FloatArray:
-        """Return the logits of the classes, (n, K)."""
-        return ((features - self.center) / self.scale) @ self.slopes + self.bias
-
-
-@dataclass(frozen=True, eq=False)
 class Trees:
-    """Logits of boosted trees.
+    """Boosted trees, and what they look at.
 
     Attributes
     ----------
     columns : TreeColumns
     forest : Forest
-        One output, the log-odds of the second of two classes, or one for each class.
+        Of the classes it has one output, the log-odds of the second of two, or one for each.
     """
 
     columns: TreeColumns
@@ -175,10 +144,14 @@ class Trees:
                 f"must look at {self.columns.n_columns} columns, got {self.forest.n_features}.", argument="forest"
             )
 
-    def logits(self, features: FloatArray) -> FloatArray:
-        """Return the logits of the classes, (n, K)."""
-        outputs = self.forest.predict(self.columns.of_matrix(features))
-        return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
+    def outputs(self, features: FloatArray) -> FloatArray:
+        """Return the outputs of the forest, (n, o)."""
+        return self.forest.predict(self.columns.of_matrix(features))
+
+
+def both_classes(outputs: FloatArray) -> FloatArray:
+    """Return the logits of the classes (n, K) from the outputs of trees: one is the log-odds of the second class."""
+    return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +162,7 @@ class Classes:
     ----------
     n_classes : int
         K.
-    linear, trees : Linear, Trees, optional
+    linear, trees : KeptClassifier, Trees, optional
         At least one of them.
     weights : (2,)
         Of the two in the log-probability; the temperature is in them.
@@ -197,7 +170,7 @@ class Classes:
 
     kind: ClassVar[str] = "classes"
     n_classes: Count
-    linear: Linear | None
+    linear: KeptClassifier | None
     trees: Trees | None
     weights: Annotated[FloatArray, Within(0)]
 
@@ -205,7 +178,7 @@ class Classes:
         if self.weights.shape != (2,) or (self.linear is None and self.trees is None):
             raise InputError("must be two numbers, of a linear model and trees.", argument="weights")
         outputs = 1 if self.n_classes == 2 else self.n_classes
-        if self.linear is not None and len(self.linear.bias) != self.n_classes:
+        if self.linear is not None and self.linear.body.n_outputs != self.n_classes:
             raise InputError(f"must be of {self.n_classes} classes.", argument="linear")
         if self.trees is not None and self.trees.forest.n_outputs != outputs:
             raise InputError(f"must have {outputs} outputs.", argument="trees")
@@ -218,9 +191,10 @@ class Classes:
     def proba(self, features: FloatArray) -> FloatArray:
         """Return P(y = k | x), (n, K)."""
         logits = np.zeros((len(features), self.n_classes))
-        for part, weight in zip((self.linear, self.trees), self.weights, strict=True):
-            if part is not None:
-                logits += weight * log_softmax(part.logits(features))
+        if self.linear is not None:
+            logits += self.weights[0] * log_softmax(self.linear.outputs(features))
+        if self.trees is not None:
+            logits += self.weights[1] * log_softmax(both_classes(self.trees.outputs(features)))
         return softmax(logits)
 
     def score(self, features: FloatArray) -> Scores:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -10,9 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.scores import softmax
 from defero.learn.boost import Bins, TreeSize
-from defero.learn.classes import Classes, Linear, TreeColumns, Trees
+from defero.learn.classes import Classes, TreeColumns, Trees, both_classes
 from defero.learn.forest import MOST_LEAVES, Forest
+from defero.learn.kept import KeptClassifier, LinearMap
 from defero.learn.logistic import apply_temperature, fit_temperature
+from defero.learn.prior import scaling
 
 STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0)
 """Candidate ridge penalties of the logistic regression, in units of 1 / n."""
@@ -69,8 +72,12 @@ def fit_classes(data: Labelled, columns: TreeColumns, bins: Bins | None, fold: I
         linear = fit_linear(data, 1.0)
         constant = Classes(data.n_classes, linear, None, np.array([1.0, 0.0]))
         return constant, constant.proba(data.features)
+
+    def unseen(strength: float, rest: IntArray, inside: IntArray) -> FloatArray:
+        return fit_linear(data.take(rest), strength).proba(data.features[inside])
+
     strength, of_linear = best_strength(
-        lambda given: _held_out(data, fold, lambda rows: fit_linear(data.take(rows), given).logits), data
+        lambda given: out_of_fold(partial(unseen, given), fold, data.weight, data.n_classes), data
     )
     of_parts: list[FloatArray] = [of_linear]
     if bins is not None:
@@ -86,10 +93,10 @@ def fit_classes(data: Labelled, columns: TreeColumns, bins: Bins | None, fold: I
     return Classes(data.n_classes, chosen, trees, weights), proba
 
 
-def fit_linear(data: Labelled, strength: float) -> Linear:
+def fit_linear(data: Labelled, strength: float) -> KeptClassifier:
     """Fit a multinomial logistic regression on standardised features with a ridge penalty."""
     data = data.take(np.flatnonzero(data.weight > 0))
-    center, scale = standards(data.features, data.weight)
+    center, scale = scaling(data.features, data.weight)
     if data.summed is not None:
         scale = np.where(data.summed, scale / np.sqrt(strength), scale)
     slopes, bias = np.zeros((data.features.shape[1], data.n_classes)), np.full(data.n_classes, _ABSENT)
@@ -100,16 +107,7 @@ def fit_linear(data: Labelled, strength: float) -> Linear:
         model.fit((data.features - center) / scale, data.label_idx, sample_weight=data.weight)
         places = present[1:] if len(present) == 2 else present
         slopes[:, places], bias[places] = model.coef_.T, model.intercept_
-    return Linear(center, scale, slopes, bias)
-
-
-def standards(features: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the weighted mean and standard deviation of each column; 1 for constant columns."""
-    center = np.average(features, axis=0, weights=weight)
-    spread = np.sqrt(np.average((features - center) ** 2, axis=0, weights=weight))
-    # Relative to the mean: rounding errors of a constant column must not become its scale.
-    constant = spread <= 1e-12 * np.maximum(1.0, np.abs(center))
-    return center, np.where(constant, 1.0, spread)
+    return KeptClassifier(center, scale, LinearMap(slopes, bias), "softmax")
 
 
 def best_strength(unseen: Callable[[float], FloatArray], data: Labelled) -> tuple[float, FloatArray]:
@@ -130,29 +128,15 @@ def best_strength(unseen: Callable[[float], FloatArray], data: Labelled) -> tupl
 
 def _best_trees(data: Labelled, bins: Bins, fold: IntArray) -> tuple[TreeSize, FloatArray]:
     """Return the size of trees with the least log loss on the first fold, and held-out P(y = k | x)."""
-    sizes = sizes_for_labels(len(fold))
-    if len(sizes) > 1:
+
+    def proba(size: TreeSize, rest: IntArray, inside: IntArray) -> FloatArray:
+        return softmax(both_classes(grow_trees(data, bins, rest, size).predict(bins.matrix[inside])))
+
+    size, *others = sizes_for_labels(len(fold))
+    if others:
         rest, first = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-        tried = [(_log_loss_on(data, bins, rest, first, size), size) for size in sizes]
-        size = min(tried, key=lambda one: one[0])[1]
-    else:
-        size = sizes[0]
-    return size, _held_out(data, fold, lambda rows: _tree_logits(data, bins, rows, size), by_rows=True)
-
-
-def _log_loss_on(data: Labelled, bins: Bins, rest: IntArray, inside: IntArray, size: TreeSize) -> float:
-    return data.take(inside).log_loss(softmax(_tree_logits(data, bins, rest, size)(inside)))
-
-
-def _tree_logits(data: Labelled, bins: Bins, rows: IntArray, size: TreeSize) -> Callable[[IntArray], FloatArray]:
-    """Grow trees on some items; return what gives the logits of other items by their numbers."""
-    forest = grow_trees(data, bins, rows, size)
-
-    def logits(inside: IntArray) -> FloatArray:
-        outputs = forest.predict(bins.matrix[inside])
-        return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
-
-    return logits
+        size = min([size, *others], key=lambda one: data.take(first).log_loss(proba(one, rest, first)))
+    return size, out_of_fold(partial(proba, size), fold, data.weight, data.n_classes)
 
 
 def grow_trees(data: Labelled, bins: Bins, rows: IntArray, size: TreeSize) -> Forest:
@@ -164,20 +148,20 @@ def grow_trees(data: Labelled, bins: Bins, rows: IntArray, size: TreeSize) -> Fo
     return bins.boost(rows, target, None if (weight == 1).all() else weight, size, n_outputs=n_outputs)
 
 
-def _held_out(
-    data: Labelled, fold: IntArray, fit: Callable[[IntArray], Callable[..., FloatArray]], *, by_rows: bool = False
+def out_of_fold(
+    fit: Callable[[IntArray, IntArray], FloatArray], fold: IntArray, weight: FloatArray, n_classes: int
 ) -> FloatArray:
     """Return P(y = k | x) of each item by a model of the other folds, (n, K).
 
-    `fit` takes the numbers of items, and returns a function from features (or with `by_rows` numbers) to logits.
+    `fit` takes the numbers of items to learn from, and of m others, and returns P(y = k | x) of these, (m, K).
     """
-    proba = np.empty((len(fold), data.n_classes))
+    proba = np.empty((len(fold), n_classes))
     for k in range(int(fold.max()) + 1):
         rest, inside = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        if not data.weight[rest].any():  # all weight is in this fold
-            proba[inside] = 1.0 / data.n_classes
+        if not weight[rest].any():  # all weight is in this fold
+            proba[inside] = 1.0 / n_classes
         elif len(inside):
-            proba[inside] = softmax(fit(rest)(inside if by_rows else data.features[inside]))
+            proba[inside] = fit(rest, inside)
     return proba
 
 

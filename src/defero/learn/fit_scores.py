@@ -1,6 +1,6 @@
 """Learn expected scores and prices: one regression of all experts on categories, numbers, texts and likeness."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -186,10 +186,9 @@ def fit_scores(features: FloatArray, scores: FloatArray, *, columns: ScoreColumn
     of_features, intercept = columns.unfolded(weights, features.shape[1])
     scorer = ScoreScorer(of_features, intercept, landmarks, columns.categories)
     if columns.categories and len(columns.others):
-        instead = _instead(design, block, scores, weights, columns)
-        unfolded = [columns.unfolded(one, features.shape[1]) for one in instead]
-        stacked = np.stack([np.vstack([own, offset]) for own, offset in unfolded])
-        scorer = ScoreScorer(of_features, intercept, landmarks, columns.categories, stacked)
+        effects = _instead(design, block, scores, weights, columns)
+        instead = np.stack([np.vstack(columns.unfolded(one, features.shape[1])) for one in effects])
+        scorer = replace(scorer, instead=instead)
     return ScoreFit(scorer, np.clip(held_out, 0.0, 1.0))
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_shape, set_numbers
 from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 
@@ -78,20 +78,16 @@ class Forest:
 
     def __post_init__(self) -> None:
         n_trees, n_splits = self.feature.shape
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SPLITS, (n_trees, n_splits))
+        shapes: dict[str, tuple[int | str, ...]] = dict.fromkeys(_SPLITS, (n_trees, n_splits))
         shapes |= {"output": (n_trees,), "categories": (n_trees, n_splits, 4), "value": (n_trees, n_splits + 1)}
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape:
-                raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
+        check_shape("threshold", self.threshold, shapes.pop("threshold"))
+        set_numbers(self, **shapes, baseline=("o",))
         if self.feature.size and not (self.feature.min() >= _NO_SPLIT and self.feature.max() < self.n_features):
             raise InputError(f"must name one of {self.n_features} columns.", argument="feature")
         if n_trees and not (self.output.min() >= 0 and self.output.max() < len(self.baseline)):
             raise InputError(f"must name one of {len(self.baseline)} outputs.", argument="output")
         if np.isnan(self.threshold).any():
             raise InputError("must be numbers, got NaN.", argument="threshold")
-        for name in ("baseline", "value"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise InputError("must be finite numbers.", argument=name)
         self._check_leaves()
 
     def _check_leaves(self) -> None:

@@ -1,13 +1,12 @@
 """Heads: all experts' heads together, from features to P(expert is right) and how sure that is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, index_numbers, item_weights
-from defero.core.errors import InputError
+from defero.core.checks.arrays import FloatArray, IntArray, flags, index_numbers, item_weights, set_numbers
 from defero.core.scores import sigmoid
 from defero.learn.log_loss import ExpertLogLoss
 from defero.learn.prior import HeadPrior, fit_prior
@@ -18,25 +17,8 @@ _MAX_STEPS = 100
 _SMALL_STEP = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Head:
-    """What is known of one expert.
-
-    Attributes
-    ----------
-    weights : (d,)
-        The posterior mean.
-    covariance : (d, d), or (d,) variances where d > 64
-    n_answers : int
-    """
-
-    weights: FloatArray
-    covariance: FloatArray
-    n_answers: int
-
-
-def fit_head(phi: ArrayLike, correct: ArrayLike, prior: HeadPrior, *, weight: ArrayLike | None = None) -> Head:
-    """Fit the head of one expert.
+def fit_head(phi: ArrayLike, correct: ArrayLike, prior: HeadPrior, *, weight: ArrayLike | None = None) -> "Heads":
+    """Fit the head of one expert alone.
 
     The posterior of w under P(right | x) = sigmoid(phi . w) and w ~ N(mean, covariance) of the prior, taken as normal
     (Laplace's method): mode w*, covariance C = (H + prior covariance^-1)^-1 with H the second derivatives of the log
@@ -57,21 +39,11 @@ def fit_head(phi: ArrayLike, correct: ArrayLike, prior: HeadPrior, *, weight: Ar
     --------
     >>> prior = HeadPrior(np.zeros(0), np.ones(0), np.zeros(1), np.ones(1), np.zeros((1, 1)))
     >>> always_right = fit_head(np.empty((20, 0)), np.ones(20), prior)
-    >>> bool(1.5 < always_right.weights[0] < 3.0)
+    >>> bool(1.5 < always_right.weights[0, 0] < 3.0)
     True
     """
-    design = prior.design(phi)
-    m = len(design)
-    answers = ExpertLogLoss.of(
-        design,
-        np.arange(m),
-        np.zeros(m, dtype=np.int64),
-        flags("correct", correct, n_items=m),
-        n_experts=1,
-        weight=item_weights("weight", weight, n_items=m),
-    )
-    weights, covariance = fit_each(answers, prior)
-    return Head(weights[0], covariance[0], m)
+    m = len(np.asarray(phi))
+    return fit_heads(phi, np.arange(m), np.zeros(m, dtype=np.int64), correct, n_experts=1, prior=prior, weight=weight)
 
 
 def fit_each(answers: ExpertLogLoss, prior: HeadPrior) -> tuple[FloatArray, FloatArray]:
@@ -165,9 +137,8 @@ class Heads:
     Examples
     --------
     >>> prior = HeadPrior(np.zeros(1), np.ones(1), np.array([1.0, 0.0]), np.array([1.0, 0.5]), np.zeros((2, 2)))
-    >>> nobody = Heads.none(prior)
     >>> from defero.learn.heads import fit_head
-    >>> one = nobody.with_head(fit_head(np.zeros((0, 1)), [], prior))  # has answered nothing
+    >>> one = fit_head(np.zeros((0, 1)), [], prior)  # has answered nothing
     >>> one.proba([[0.0], [3.0]]).round(3).tolist()  # sigmoid(1) is 0.731
     [[0.7], [0.66]]
     """
@@ -179,12 +150,7 @@ class Heads:
 
     def __post_init__(self) -> None:
         n_experts, d = len(self.weights), len(self.prior.mean)
-        shapes = {"weights": (n_experts, d), "covariance": (n_experts, *_shape(d)), "n_answers": (n_experts,)}
-        for name, shape in shapes.items():
-            value = getattr(self, name)
-            if value.shape != shape or not np.isfinite(value).all():
-                raise InputError(f"must be finite numbers of shape {shape}, got shape {value.shape}.", argument=name)
-            object.__setattr__(self, name, frozen(value))
+        set_numbers(self, weights=(n_experts, d), covariance=(n_experts, *_shape(d)), n_answers=(n_experts,))
 
     @classmethod
     def none(cls, prior: HeadPrior) -> "Heads":
@@ -216,21 +182,12 @@ class Heads:
     def take(self, experts: Sequence[int]) -> "Heads":
         """Return the heads of some experts, in this order."""
         chosen = np.array(list(experts), dtype=np.int64)
-        return replace(
-            self,
-            weights=self.weights[chosen],
-            covariance=self.covariance[chosen],
-            n_answers=self.n_answers[chosen],
-        )
+        return Heads(self.prior, self.weights[chosen], self.covariance[chosen], self.n_answers[chosen])
 
-    def with_head(self, head: Head) -> "Heads":
-        """Return the heads with one more at the end; the others are as they were."""
-        return replace(
-            self,
-            weights=np.concatenate([self.weights, head.weights[None]]),
-            covariance=np.concatenate([self.covariance, head.covariance[None]]),
-            n_answers=np.append(self.n_answers, head.n_answers),
-        )
+    def with_heads(self, others: "Heads") -> "Heads":
+        """Return the heads with those of others at the end; nobody's changes."""
+        joined = ((getattr(self, name), getattr(others, name)) for name in ("weights", "covariance", "n_answers"))
+        return Heads(self.prior, *map(np.concatenate, joined))
 
     def _variance(self, design: FloatArray) -> FloatArray:
         """Return phi' C_j phi, (n, J)."""
@@ -238,9 +195,11 @@ class Heads:
             return design**2 @ self.covariance.T
         # One product of matrices: the items' pairs of features with each expert's half covariance.
         first, second = np.tril_indices(design.shape[1])
-        pairs = _halves(self.covariance) * np.where(first == second, 1.0, 2.0)
+        pairs = np.ascontiguousarray(self.covariance[:, first, second]) * np.where(first == second, 1.0, 2.0)
         variance = np.empty((len(design), self.n_experts))
-        for rows in _pieces(len(design), max(1, _PRODUCTS_AT_ONCE // len(first))):
+        size = max(1, _PRODUCTS_AT_ONCE // len(first))
+        for start in range(0, len(design), size):
+            rows = slice(start, start + size)
             variance[rows] = (design[rows][:, first] * design[rows][:, second]) @ pairs.T
         return np.maximum(variance, 0.0)  # rounding
 
@@ -300,13 +259,3 @@ def fit_heads(
 
 def _shape(d: int) -> tuple[int, ...]:
     return (d, d) if d <= FULL_FEATURES else (d,)
-
-
-def _halves(covariance: FloatArray) -> FloatArray:
-    """Return the lower triangles of (J, d, d) as rows, (J, d (d + 1) / 2)."""
-    first, second = np.tril_indices(covariance.shape[1])
-    return np.ascontiguousarray(covariance[:, first, second])
-
-
-def _pieces(n: int, size: int) -> list[slice]:
-    return [slice(start, start + size) for start in range(0, n, size)]

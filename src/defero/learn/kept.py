@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_shape, set_numbers
 from defero.core.codec import Count, Within
 from defero.core.errors import InputError
 from defero.core.scores import sigmoid, softmax
@@ -32,13 +32,17 @@ class LinearMap:
     bias: FloatArray
 
     def __post_init__(self) -> None:
-        if self.slopes.ndim != 2 or self.bias.shape != self.slopes.shape[1:]:
-            raise InputError(f"must be of the {self.slopes.shape[1:]} outputs of the slopes.", argument="bias")
+        set_numbers(self, slopes=("d", "o"), bias=self.slopes.shape[1:])
 
     @property
     def n_features(self) -> int:
         """D."""
         return len(self.slopes)
+
+    @property
+    def n_outputs(self) -> int:
+        """O."""
+        return len(self.bias)
 
     def outputs(self, features: FloatArray) -> FloatArray:
         """Return the outputs, (n, o)."""
@@ -95,16 +99,8 @@ class LevelTrees:
 
     def __post_init__(self) -> None:
         m, width, n_outputs = len(self.feature), self.value.shape[-1], self.baseline.size
-        shapes = {
-            "feature": (m,),
-            "threshold": (m,),
-            "missing_left": (m,),
-            "value": (m, width),
-            "baseline": (n_outputs,),
-        }
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape:
-                raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
+        check_shape("threshold", self.threshold, (m,))
+        set_numbers(self, feature=(m,), missing_left=(m,), value=(m, width), baseline=(n_outputs,))
         if not width or n_outputs % width:
             raise InputError(f"must be a part of {n_outputs} outputs, got {width} columns.", argument="value")
         level, n_levels = slice(0, self.n_trees), 0
@@ -118,6 +114,11 @@ class LevelTrees:
             )
         if self.feature.min(initial=-1) < -1 or self.feature.max(initial=-1) >= self.n_features:
             raise InputError(f"must name one of {self.n_features} columns.", argument="feature")
+
+    @property
+    def n_outputs(self) -> int:
+        """O."""
+        return len(self.baseline)
 
     @cached_property
     def _left(self) -> IntArray:
@@ -180,9 +181,13 @@ class KeptClassifier:
         if self.center.shape != shape or self.scale.shape != shape or not (self.scale != 0).all():
             raise InputError(f"must be {shape[0]} numbers that are not 0, as many as in center.", argument="scale")
 
+    def outputs(self, features: FloatArray) -> FloatArray:
+        """Return what the link makes probabilities of, (n, o)."""
+        return self.body.outputs((features - self.center) / self.scale)
+
     def proba(self, features: FloatArray) -> FloatArray:
         """Return P(y = k | x), (n, K)."""
-        outputs = self.body.outputs((features - self.center) / self.scale)
+        outputs = self.outputs(features)
         if self.link == "sigmoid":
             return np.hstack([1.0 - sigmoid(outputs), sigmoid(outputs)])
         if self.link == "sigmoids":  # in log space: sigmoids of very negative outputs add up to 0

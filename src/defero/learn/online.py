@@ -44,12 +44,12 @@ def after_answers(
     >>> from defero.learn.heads import fit_head
     >>> from defero.learn.prior import HeadPrior
     >>> prior = HeadPrior(np.zeros(0), np.ones(0), np.zeros(1), np.ones(1), np.zeros((1, 1)))
-    >>> nobody = Heads.none(prior).with_head(fit_head(np.empty((0, 0)), [], prior))
+    >>> nobody = fit_head(np.empty((0, 0)), [], prior)
     >>> first, who, yes = np.zeros(20, np.int64), np.zeros(20, np.int64), np.ones(20, np.bool_)
     >>> one_by_one = after_answers(nobody, np.empty((1, 0)), first, who, yes, added=np.zeros(20))
     >>> at_once = fit_head(np.empty((20, 0)), yes, prior)
     >>> one_by_one.weights.round(2).tolist(), at_once.weights.round(2).tolist(), one_by_one.n_answers.tolist()
-    ([[2.12]], [2.22], [20])
+    ([[2.12]], [[2.22]], [20])
     """
     design = heads.prior.design(phi)
     weights, covariance, n_answers = heads.weights.copy(), heads.covariance.copy(), heads.n_answers.copy()

@@ -1,11 +1,19 @@
 """HeadPrior: how experts' heads are spread over the population, and so what is known of somebody before they answer."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import FloatArray, IntArray, flags, float_matrix, frozen, index_numbers, item_weights
+from defero.core.checks.arrays import (
+    FloatArray,
+    IntArray,
+    flags,
+    float_matrix,
+    index_numbers,
+    item_weights,
+    set_numbers,
+)
 from defero.core.errors import InputError
 from defero.learn.log_loss import ExpertLogLoss, LogLoss
 
@@ -75,14 +83,7 @@ class HeadPrior:
 
     def __post_init__(self) -> None:
         d = len(self.mean)
-        shapes = ((d - 1,), (d - 1,), (d,), (d,), (d, d))
-        for field, shape in zip(fields(self), shapes, strict=True):
-            value = getattr(self, field.name)
-            if value.shape != shape or not np.isfinite(value).all():
-                raise InputError(
-                    f"must be finite numbers of shape {shape}, got shape {value.shape}.", argument=field.name
-                )
-            object.__setattr__(self, field.name, frozen(value))
+        set_numbers(self, centre=(d - 1,), scale=(d - 1,), mean=(d,), spread=(d,), mean_covariance=(d, d))
         if self.scale.min(initial=1.0) <= 0 or self.spread.min() < 0:
             raise InputError("must be positive and spread not negative, for each feature.", argument="scale")
 
@@ -106,15 +107,16 @@ class HeadPrior:
         return np.column_stack([np.ones(len(matrix)), (matrix - self.centre) / self.scale])
 
 
-def scaling(phi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and the standard deviation of each feature, 1 for one that never changes.
+def scaling(phi: FloatArray, weight: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return the weighted mean and standard deviation of each feature, 1 for one that never changes.
 
     >>> scaling(np.array([[1.0, 7.0], [3.0, 7.0]]))
     (array([2., 7.]), array([1., 1.]))
     """
-    if not len(phi):
+    if not phi.size:
         return np.zeros(phi.shape[1]), np.ones(phi.shape[1])
-    centre, scale = phi.mean(axis=0), phi.std(axis=0)
+    centre = np.average(phi, axis=0, weights=weight)
+    scale = np.sqrt(np.average((phi - centre) ** 2, axis=0, weights=weight))
     # Rounding leaves a constant column a standard deviation of 1e-16 or so, by which nothing should be divided.
     still = scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)
     return centre, np.where(still, 1.0, scale)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, set_numbers
 from defero.core.codec import Within
 from defero.core.errors import InputError
 from defero.core.scores import Scores
@@ -44,9 +44,7 @@ class Landmarks:
 
     def __post_init__(self) -> None:
         c = len(self.columns)
-        shapes = (self.center.shape, self.scale.shape, self.points.shape[1:])
-        if shapes != ((c,),) * 3 or not all(np.isfinite(one).all() for one in (self.center, self.scale, self.points)):
-            raise InputError(f"must be finite, of {c} columns, got shapes {shapes}.", argument="points")
+        set_numbers(self, center=(c,), scale=(c,), points=("m", c))
         if not self.width > 0:
             raise InputError(f"must be above 0, got {self.width}.", argument="width")
 
@@ -92,24 +90,14 @@ class ScoreScorer:
     instead: FloatArray = field(default_factory=_nothing)
 
     def __post_init__(self) -> None:
-        if self.weights.ndim != 2 or self.intercept.shape != (self.weights.shape[1],):
-            raise InputError(
-                f"must be (d, J) with an intercept (J,), got {self.weights.shape} and {self.intercept.shape}.",
-                argument="weights",
-            )
+        set_numbers(self, weights=("d", "J"), intercept=self.weights.shape[1:])
         width, d = self.weights.shape[0], self.n_features
-        shape = (len(self.categories), width + 1, len(self.intercept))
-        if self.instead.size and self.instead.shape != shape:
-            raise InputError(f"must have shape {shape}, got {self.instead.shape}.", argument="instead")
+        shape = (len(self.categories), width + 1, len(self.intercept)) if self.instead.size else self.instead.shape
+        set_numbers(self, instead=shape)
         if d < 0 or not all(0 <= start < stop <= d for start, stop in self.categories):
             raise InputError(f"must be columns of {d} features.", argument="categories")
         if self.landmarks is not None and self.landmarks.columns.max(initial=-1) >= d:
             raise InputError(f"must compare some of {d} features.", argument="landmarks")
-        for name in ("weights", "intercept", "instead"):
-            value = getattr(self, name)
-            if not np.isfinite(value).all():
-                raise InputError("must be finite.", argument=name)
-            object.__setattr__(self, name, frozen(value))
 
     @property
     def n_features(self) -> int:
@@ -204,13 +192,8 @@ class LearnedPrices:
     known: BoolArray
 
     def __post_init__(self) -> None:
-        n_experts = (len(self.intercept),)
-        if self.weights.ndim != 2 or self.weights.shape[1:] != n_experts or self.known.shape != n_experts:
-            raise InputError(f"must be (d, J), (J,) and (J,), got {self.weights.shape}.", argument="weights")
-        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercept).all()):
-            raise InputError("must be finite.", argument="weights")
-        for name in ("weights", "intercept", "known"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        n_experts = len(self.intercept)
+        set_numbers(self, weights=("d", n_experts), intercept=(n_experts,), known=(n_experts,))
 
     def predict(self, features: FloatArray) -> FloatArray:
         """Return the prices of n items, (n, J); NaN where nothing is known."""

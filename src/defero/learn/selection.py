@@ -14,9 +14,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, set_numbers
 from defero.core.codec import AnyFloat, Within
-from defero.core.errors import InputError
 from defero.core.scores import Scores, logit, sigmoid
 from defero.learn.calibrator import Calibrator, Method
 from defero.learn.logistic import Gain, fit_logistic, gain_of_asking
@@ -104,8 +103,7 @@ class SelectionMap:
     asks_several: bool = True
 
     def __post_init__(self) -> None:
-        if self.weights.shape != (3,) or not np.isfinite(self.weights).all():
-            raise InputError(f"must be three finite numbers, got shape {self.weights.shape}.", argument="weights")
+        set_numbers(self, weights=(3,))
 
     def apply(self, scores: Scores) -> FloatArray:
         """Return P(expert j is right, should they be chosen), (n, J)."""
@@ -229,11 +227,4 @@ def _cross_fitted(rows: HeldOut, method: Method) -> HeldOut:
     if not parts:
         return rows
     place = np.argsort(np.concatenate(order))
-    joined = Scores(
-        np.concatenate([part.class_proba for part in parts])[place],
-        np.concatenate([part.expert_proba for part in parts])[place],
-        np.concatenate([part.model_proba for part in parts])[place],
-        np.concatenate([part.expert_raw for part in parts])[place],
-        "logit",
-    )
-    return replace(rows, scores=joined, fold=fold)
+    return replace(rows, scores=Scores.concatenated(parts).take(place), fold=fold)

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, frozen
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, set_numbers
 from defero.core.codec import Count
 from defero.core.errors import InputError
 from defero.core.scores import logit, sigmoid
 from defero.core.splits import sample_rows
-from defero.learn.classes import TreeColumns
-from defero.learn.forest import Forest
+from defero.learn.classes import Trees
 from defero.learn.heads import Heads, fit_head
 from defero.learn.online import after_answers
 from defero.learn.prior import scaling
@@ -56,12 +55,8 @@ class Directions:
     axes: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("center", "scale", "axes"):
-            value = getattr(self, name)
-            if value is not None:
-                if len(value) != len(self.center) or not np.isfinite(value).all():
-                    raise InputError(f"must be finite, with {len(self.center)} rows.", argument=name)
-                object.__setattr__(self, name, frozen(value))
+        d = len(self.center)
+        set_numbers(self, center=(d,), scale=(d,), **({} if self.axes is None else {"axes": (d, "r")}))
 
     @classmethod
     def fit(cls, features: FloatArray) -> "Directions":
@@ -102,9 +97,7 @@ class Skill:
         On the features of `with_class`.
     n_classes : int
         K.
-    columns : TreeColumns, optional
-        What trees look at.
-    forest : Forest, optional
+    trees : Trees, optional
         One output for each expert with trees: what they add to the log-odds.
     tree_experts : (o,) int
         Whose output each is.
@@ -116,8 +109,7 @@ class Skill:
     directions: Directions
     heads: Heads
     n_classes: Count
-    columns: TreeColumns | None = None
-    forest: Forest | None = None
+    trees: Trees | None = None
     tree_experts: IntArray | None = None
     reads_belief: bool = True
 
@@ -126,12 +118,10 @@ class Skill:
         width = len(blocks(n_inputs, n_classes=self.n_classes))
         if self.heads.prior.n_features != width:
             raise InputError(f"must read {width} features, got {self.heads.prior.n_features}.", argument="heads")
-        if self.forest is None:
+        if self.trees is None:
             return
-        if self.columns is None or self.forest.n_features != self.columns.n_columns:
-            raise InputError("must look at the columns that are given.", argument="forest")
         whose = np.zeros(0, np.int64) if self.tree_experts is None else self.tree_experts
-        if len(whose) != self.forest.n_outputs or len(np.unique(whose)) != len(whose):
+        if len(whose) != self.trees.forest.n_outputs or len(np.unique(whose)) != len(whose):
             raise InputError("must name the expert of each output, each once.", argument="tree_experts")
         if len(whose) and not (whose.min() >= 0 and whose.max() < self.n_experts):
             raise InputError(f"must name some of {self.n_experts} experts.", argument="tree_experts")
@@ -176,7 +166,7 @@ class Skill:
         """Return P(right | x, y = k) of some answers alone, (m, K): nothing of size (n, J)."""
         inputs, class_proba = self._read(features, class_proba)
         log_odds = np.empty((len(item_idx), self.n_classes))
-        added = None if self.forest is None or self.columns is None else self.columns.of_matrix(features)
+        columns = None if self.trees is None else self.trees.columns.of_matrix(features)
         for j in np.unique(expert_idx):
             cells = np.flatnonzero(expert_idx == j)
             rows = item_idx[cells]
@@ -184,10 +174,8 @@ class Skill:
             for k in range(self.n_classes):
                 phi = with_class(inputs[rows], class_proba[rows], np.full(len(rows), k))
                 log_odds[cells, k] = head.log_odds(phi)[:, 0]
-            if added is not None and self.forest is not None and self.tree_experts is not None:
-                place = np.flatnonzero(self.tree_experts == j)
-                if len(place):
-                    log_odds[cells] += self.forest.take(place).predict(added[rows])
+            if columns is not None and self.trees is not None and len(place := np.flatnonzero(self.tree_experts == j)):
+                log_odds[cells] += self.trees.forest.take(place).predict(columns[rows])
         return sigmoid(log_odds)
 
     def _read(self, features: FloatArray, class_proba: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -196,8 +184,8 @@ class Skill:
         return inputs, class_proba if self.reads_belief else np.full_like(class_proba, 1.0 / self.n_classes)
 
     def _with_trees(self, features: FloatArray, log_odds: FloatArray) -> FloatArray:
-        if self.forest is not None and self.columns is not None:
-            log_odds[:, self.tree_experts] += self.forest.predict(self.columns.of_matrix(features))[:, :, None]
+        if self.trees is not None:
+            log_odds[:, self.tree_experts] += self.trees.outputs(features)[:, :, None]
         return log_odds
 
     def with_expert(
@@ -211,12 +199,12 @@ class Skill:
     ) -> "Skill":
         """Return the skill with one more expert at the end, of whom m answers are known; nobody else changes."""
         phi = with_class(*self._read(features, class_proba), label_idx)
-        return replace(self, heads=self.heads.with_head(fit_head(phi, correct, self.heads.prior, weight=weight)))
+        return replace(self, heads=self.heads.with_heads(fit_head(phi, correct, self.heads.prior, weight=weight)))
 
     def with_unknown(self) -> "Skill":
         """Return the skill with somebody at the end of whom nothing but the population is known."""
         prior = self.heads.prior
-        return replace(self, heads=self.heads.with_head(fit_head(np.empty((0, prior.n_features)), [], prior)))
+        return replace(self, heads=self.heads.with_heads(fit_head(np.empty((0, prior.n_features)), [], prior)))
 
     def after(
         self,
@@ -246,14 +234,15 @@ class Skill:
     def take(self, experts: Sequence[int]) -> "Skill":
         """Return the skill of some experts, in this order."""
         heads = self.heads.take(experts)
-        if self.forest is None or self.tree_experts is None:
+        if self.trees is None or self.tree_experts is None:
             return replace(self, heads=heads)
         place = {int(j): new for new, j in enumerate(experts)}
         stay = np.flatnonzero([int(j) in place for j in self.tree_experts])
         if not len(stay):
-            return replace(self, heads=heads, forest=None, tree_experts=None, columns=None)
+            return replace(self, heads=heads, trees=None, tree_experts=None)
         whose = np.array([place[int(j)] for j in self.tree_experts[stay]])
-        return replace(self, heads=heads, forest=self.forest.take(stay), tree_experts=whose)
+        trees = replace(self.trees, forest=self.trees.forest.take(stay))
+        return replace(self, heads=heads, trees=trees, tree_experts=whose)
 
 
 def summed(right: FloatArray, class_proba: FloatArray) -> FloatArray:

@@ -159,30 +159,21 @@ class PoolFrontierDisplay:
         oracle : float, optional
             The quality of one who knows all scores.
         """
-        hull = curve.hull
-        ax.plot(
-            curve.member_cost[hull],
-            curve.member_quality[hull],
-            color=style.MUTED,
-            linestyle="--",
-            linewidth=1.2,
-            label="zero router",
-        )
-        ax.plot(curve.cost, curve.quality, color=style.TEAM, linewidth=2, label="pool")
-        known = np.flatnonzero(np.isfinite(curve.member_cost))
-        ax.scatter(
-            curve.member_cost[known], curve.member_quality[known], s=18, color=style.EXPERT, label="members", zorder=3
-        )
-        if random is not None and np.isfinite(random[0]):
-            ax.scatter(*random, marker="x", s=28, color=style.MUTED, label="random", zorder=3)
-        if chosen is not None and np.isfinite(chosen[0]):
-            ax.scatter(*chosen, marker="D", s=34, color=style.TEAM, label="this trade-off", zorder=4)
-        if oracle is not None:
-            ax.axhline(oracle, color=style.INK, linestyle=":", linewidth=1, label="oracle")
-        ax.set_xlabel("mean price of an item")
-        ax.set_ylabel("mean score")
-        ax.grid(color=style.GRID, linewidth=0.6)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        ax.legend(frameon=False, fontsize=7, loc="best")
+        hull, known = curve.hull, np.isfinite(curve.member_cost)
+        zero: dict[str, Any] = {"color": style.MUTED, "linestyle": "--", "linewidth": 1.2, "label": "zero router"}
+        with style.drawing():
+            style.dress(ax, x="mean price of an item", y="mean score")
+            ax.plot(curve.member_cost[hull], curve.member_quality[hull], **zero)
+            ax.plot(curve.cost, curve.quality, color=style.TEAM, linewidth=2, label="pool")
+            marks = (
+                ((curve.member_cost[known], curve.member_quality[known]), "members", "o", style.EXPERT),
+                (random, "random", "x", style.MUTED),
+                (chosen, "this trade-off", "D", style.TEAM),
+            )
+            for at, label, marker, color in marks:
+                if at is not None and np.isfinite(at[0]).all():
+                    style.draw_points(ax, *at, marker=marker, color=color, label=label, size=5)
+            if oracle is not None:
+                ax.axhline(oracle, color=style.INK, linestyle=":", linewidth=1, label="oracle")
+            style.legend_above(ax, ncols=3)
         return cls(ax)

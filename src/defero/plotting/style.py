@@ -30,13 +30,6 @@ MODEL = "#d55e00"
 EXPERT = "#009e73"
 MISSED = "#d55e00"
 
-HEAT = "cividis"
-# Numbers on coloured cells: cells do not change their colour on a dark page, so neither do the numbers.
-ON_DARK_CELL = "#fdfcf3"
-ON_LIGHT_CELL = "#10151c"
-
-UNKNOWN: dict[str, Any] = {"facecolor": "none", "edgecolor": MUTED, "hatch": "/////", "linewidth": 0}
-"""Cells of which nothing is known."""
 TEXT = 8.0
 SMALL = 7.0
 LONGEST_NAME = 18

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -20,41 +21,26 @@ _NOT_OURS = (
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionScorer:
-    """Call two functions: features -> (n, K) class probabilities, features -> (n, J) P(expert is right)."""
+class GivenScorer:
+    """Scores of a fixed list of items, or a function from features to scores."""
 
-    kind: ClassVar[str] = "functions"
-    class_proba: Callable[[Any], ArrayLike]
-    expert_proba: Callable[[Any], ArrayLike]
-
-    def score(self, features: Any) -> Scores:
-        """Return the scores of whatever the functions take."""
-        return Scores.from_probabilities(self.class_proba(features), self.expert_proba(features))
-
-    def to_saved(self) -> NoReturn:
-        """Refuse: a function cannot be written."""
-        raise InputError(_NOT_OURS)
-
-
-@dataclass(frozen=True, eq=False)
-class ArrayScorer:
-    """Hold the scores of a fixed list of items."""
-
-    kind: ClassVar[str] = "arrays"
-    scores: Scores
+    kind: ClassVar[str] = "given"
+    given: Scores | Callable[[Any], Scores]
 
     def score(self, features: Any) -> Scores:
-        """Return the scores held; there are no features to pass."""
+        """Return the scores of whatever the function takes; a list takes no features."""
+        if not isinstance(self.given, Scores):
+            return self.given(features)
         if features is not None:
             raise InputError(
-                f": this team was built from arrays for {len(self.scores)} items, so leave X out (None); "
+                f": this team was built from arrays for {len(self.given)} items, so leave X out (None); "
                 "to route other items, build it from two functions of X.",
                 argument="X",
             )
-        return self.scores
+        return self.given
 
     def to_saved(self) -> NoReturn:
-        """Refuse: there is no model."""
+        """Refuse: there is no model, and a function cannot be written."""
         raise InputError(_NOT_OURS)
 
 
@@ -64,13 +50,12 @@ def given_scorer(
     *,
     classes: ArrayLike | None,
     expert_names: ArrayLike | None,
-) -> tuple[FunctionScorer | ArrayScorer, Labels, tuple[str, ...]]:
+) -> tuple[GivenScorer, Labels, tuple[str, ...]]:
     """Return a scorer on two functions or two arrays, with its classes (K,) and the J experts' names.
 
     For arrays, classes are 0..K-1 and experts `expert_0`, ... where nothing is said; functions need both. Without
     `class_proba` there are no classes.
     """
-    scorer: FunctionScorer | ArrayScorer
     if class_proba is None:
         classes = np.empty(0, dtype=object)
         class_proba = _no_classes if callable(expert_proba) else _no_classes(expert_proba)
@@ -81,14 +66,14 @@ def given_scorer(
                 f"{Argument('expert_proba')} are functions.",
                 argument="classes",
             )
-        scorer = FunctionScorer(class_proba, expert_proba)
+        scorer = GivenScorer(partial(_scores_of, class_proba, expert_proba))
     elif callable(class_proba) or callable(expert_proba):
         raise InputError(
             f"and {Argument('expert_proba')} must both be functions, or both be arrays.", argument="class_proba"
         )
     else:
         scores = Scores.from_probabilities(class_proba, expert_proba)
-        scorer = ArrayScorer(scores)
+        scorer = GivenScorer(scores)
         classes = np.arange(scores.n_classes) if classes is None else classes
         expert_names = names("expert_names", expert_names, count=scores.n_experts)
         if len(np.asarray(classes)) != scores.n_classes:
@@ -102,6 +87,12 @@ def given_scorer(
             f"must be distinct and sorted like the columns, got {join_names(np.asarray(classes))}.", argument="classes"
         )
     return scorer, labels, tuple(str(name) for name in np.asarray(expert_names))
+
+
+def _scores_of(
+    class_proba: Callable[[Any], ArrayLike], expert_proba: Callable[[Any], ArrayLike], features: Any
+) -> Scores:
+    return Scores.from_probabilities(class_proba(features), expert_proba(features))
 
 
 def _no_classes(items: Any) -> FloatArray:

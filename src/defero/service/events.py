@@ -6,7 +6,7 @@ or e-mail address of a person, or what was asked and replied about a case.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 import orjson
 
@@ -18,19 +18,21 @@ KINDS: dict[str, type["Fact"]] = {}
 """Every kind of fact by its name in the log."""
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """Something that happened; each class of it has a name in the log, `kind`."""
+    """Something that happened; each class of it is a frozen dataclass, and has a name in the log, `kind`."""
 
     kind: ClassVar[str] = ""
 
-    def __init_subclass__(cls) -> None:
-        if cls.kind:
-            KINDS[cls.kind] = cls
+    def __init_subclass__(cls, kind: str = "") -> None:
+        cls.kind = kind
+        if kind:
+            KINDS[kind] = cls
+        dataclass(frozen=True, kw_only=True)(cls)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Received(Fact):
+class Received(Fact, kind="received"):
     """A case came in.
 
     Attributes
@@ -47,7 +49,6 @@ class Received(Fact):
         Columns that make it unlike the cases that were learned from, joined by "; ".
     """
 
-    kind: ClassVar[str] = "received"
     model: str
     policy: int
     p_model: tuple[float, ...]
@@ -55,7 +56,6 @@ class Received(Fact):
     unusual: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class StepTaken(Fact):
     """What a step of a case rests on: a question, or the answer.
 
@@ -79,8 +79,7 @@ class StepTaken(Fact):
     shift: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Observed(StepTaken):
+class Observed(StepTaken, kind="observed"):
     """A person would have got the question, were the policy not to observe only.
 
     Attributes
@@ -92,14 +91,12 @@ class Observed(StepTaken):
         What the question costs.
     """
 
-    kind: ClassVar[str] = "observed"
     person: str
     p_person: float
     fee: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked(StepTaken):
+class Asked(StepTaken, kind="asked"):
     """A person got the question. Members beside these as in `Observed`.
 
     Attributes
@@ -110,7 +107,6 @@ class Asked(StepTaken):
         Probability of this step, below 1 where the policy explores; later training can weigh by it.
     """
 
-    kind: ClassVar[str] = "asked"
     person: str
     p_person: float
     due: float | None
@@ -118,36 +114,29 @@ class Asked(StepTaken):
     chance: float = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rerouted(Asked):
+class Rerouted(Asked, kind="rerouted"):
     """A person got the question in place of another one, who skipped it or did not answer in time."""
 
-    kind: ClassVar[str] = "rerouted"
     instead_of: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answered(Fact):
+class Answered(Fact, kind="answered"):
     """A person answered; not counted where the case was settled before."""
 
-    kind: ClassVar[str] = "answered"
     person: str
     answer: Label
     counted: bool
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Skipped(Fact):
+class Skipped(Fact, kind="skipped"):
     """A person gave a question back; what they wrote about it stands with the content of the case."""
 
-    kind: ClassVar[str] = "skipped"
     person: str
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Undone(Fact):
+class Undone(Fact, kind="undone"):
     """A person took their answer back: the case stands as before it, and whoever was asked since is asked no more.
 
     Attributes
@@ -161,7 +150,6 @@ class Undone(Fact):
         Seconds from question to answer, which are not counted any more.
     """
 
-    kind: ClassVar[str] = "undone"
     person: str
     counted: bool
     asked_at: float | None
@@ -170,50 +158,40 @@ class Undone(Fact):
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimedOut(Fact):
+class TimedOut(Fact, kind="timed_out"):
     """A person did not answer in time."""
 
-    kind: ClassVar[str] = "timed_out"
     person: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settled(StepTaken):
+class Settled(StepTaken, kind="settled"):
     """The case has its answer: the model's alone, or by those who were heard; `chance` as in `Asked`."""
 
-    kind: ClassVar[str] = "settled"
     heard: tuple[str, ...]
     chance: float = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome(Fact):
+class Outcome(Fact, kind="outcome"):
     """The truth became known, or was corrected."""
 
-    kind: ClassVar[str] = "outcome"
     label: Label
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class PolicyChanged(Fact):
+class PolicyChanged(Fact, kind="policy_changed"):
     """Another policy holds from here on."""
 
-    kind: ClassVar[str] = "policy_changed"
     version: int
     policy: Mapping[str, Any]
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelChanged(Fact):
+class ModelChanged(Fact, kind="model_changed"):
     """Another model decides from here on: its version, its classes, and who is behind each of its experts.
 
     `folder` is its place in the folder of models; empty for the model that the service was started with.
     """
 
-    kind: ClassVar[str] = "model_changed"
     version: str
     classes: tuple[Label, ...]
     experts: tuple[str, ...]
@@ -221,15 +199,11 @@ class ModelChanged(Fact):
     folder: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelLoaded(ModelChanged):
+class ModelLoaded(ModelChanged, kind="model_loaded"):
     """A model was loaded beside the one that decides, and is compared with it on every new case."""
 
-    kind: ClassVar[str] = "model_loaded"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Compared(Fact):
+class Compared(Fact, kind="compared"):
     """What the model that was loaded beside makes of a new case.
 
     Attributes
@@ -244,7 +218,6 @@ class Compared(Fact):
         Whether the model that decides has the same answer, and asks the same person or nobody.
     """
 
-    kind: ClassVar[str] = "compared"
     model: str
     label: Label
     p_right: float
@@ -253,8 +226,7 @@ class Compared(Fact):
     same_step: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class PersonChanged(Fact):
+class PersonChanged(Fact, kind="person_changed"):
     """A person joined, left, or changed: only what changed is given.
 
     Attributes
@@ -264,23 +236,19 @@ class PersonChanged(Fact):
         Some of "role", "available", "capacity" (questions a day, None: no limit) and "removed".
     """
 
-    kind: ClassVar[str] = "person_changed"
     person: str
     change: Mapping[str, Any] = field(default_factory=dict)
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Erased(Fact):
+class Erased(Fact, kind="erased"):
     """The content of a case, or the name of a person, was removed on request; the log keeps its figures."""
 
-    kind: ClassVar[str] = "erased"
     person: str | None = None
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class DriftRaised(Fact):
+class DriftRaised(Fact, kind="drift_raised"):
     """Somebody is right more or less often than promised.
 
     Attributes
@@ -291,7 +259,6 @@ class DriftRaised(Fact):
         As in `defero.judge.drift.Alarm`.
     """
 
-    kind: ClassVar[str] = "drift_raised"
     person: str
     n: int
     promised: float
@@ -299,11 +266,9 @@ class DriftRaised(Fact):
     shift: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class DriftActed(Fact):
+class DriftActed(Fact, kind="drift_acted"):
     """Something was done about an alarm: "correct", "dismiss", or "withdraw" (an earlier correction)."""
 
-    kind: ClassVar[str] = "drift_acted"
     person: str
     action: str
     by: str
@@ -343,6 +308,10 @@ class Entry:
         """Whom it is about."""
         return getattr(self.fact, "person", None)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return number, time, kind and the fact's own values."""
+        return {"seq": self.seq, "at": self.at, "kind": self.fact.kind, **vars(self.fact)}
+
     def body(self) -> str:
         """Return the fact's own values as JSON."""
         return to_json(vars(self.fact))
@@ -378,8 +347,7 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, kw_only=True)
-class HookChanged(Fact):
+class HookChanged(Fact, kind="hook_changed"):
     """A webhook was set up, or ended; its secret stands in a table of its own.
 
     Attributes
@@ -391,34 +359,28 @@ class HookChanged(Fact):
         Of the facts that are sent.
     """
 
-    kind: ClassVar[str] = "hook_changed"
     hook: str
     url: str
     kinds: tuple[str, ...]
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class HookSent(Fact):
+class HookSent(Fact, kind="hook_sent"):
     """A webhook took everything up to an entry."""
 
-    kind: ClassVar[str] = "hook_sent"
     hook: str
     upto: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class HookFailed(Fact):
+class HookFailed(Fact, kind="hook_failed"):
     """A webhook did not take what was sent: HTTP status (0: no reply), and when it is tried again."""
 
-    kind: ClassVar[str] = "hook_failed"
     hook: str
     status: int
     retry_at: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class LanguageModelSet(Fact):
+class LanguageModelSet(Fact, kind="language_model_set"):
     """The questions of an expert go to a language model from here on.
 
     Attributes
@@ -429,38 +391,32 @@ class LanguageModelSet(Fact):
     by : str
     """
 
-    kind: ClassVar[str] = "language_model_set"
     person: str
     terms: Mapping[str, Any] = field(default_factory=dict)
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallBegun(Fact):
+class CallBegun(Fact, kind="call_begun"):
     """A server process took a question of a language model; no other one calls for it before `until`.
 
     `attempt` counts the calls of this question from 1.
     """
 
-    kind: ClassVar[str] = "call_begun"
     person: str
     attempt: int
     until: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallFailed(Fact):
+class CallFailed(Fact, kind="call_failed"):
     """A call brought no reply: HTTP status (0: none in time), and when it is tried again (None: never)."""
 
-    kind: ClassVar[str] = "call_failed"
     person: str
     attempt: int
     status: int
     retry_at: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallEnded(Fact):
+class CallEnded(Fact, kind="call_ended"):
     """A call brought a reply; the answer that was read from it, if any, is the entry after this one.
 
     Attributes
@@ -475,7 +431,6 @@ class CallEnded(Fact):
         As the server counted them.
     """
 
-    kind: ClassVar[str] = "call_ended"
     person: str
     attempt: int
     seconds: float
@@ -484,8 +439,7 @@ class CallEnded(Fact):
     tokens_out: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudioChanged(Fact):
+class StudioChanged(Fact, kind="studio_changed"):
     """The questions of some experts stand in Label Studio from here on, or no more.
 
     Attributes
@@ -497,35 +451,28 @@ class StudioChanged(Fact):
     by : str
     """
 
-    kind: ClassVar[str] = "studio_changed"
     link: str
     terms: Mapping[str, Any] = field(default_factory=dict)
     by: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudioReady(Fact):
+class StudioReady(Fact, kind="studio_ready"):
     """The project is there, with a tab for each expert; `webhook` says whether Label Studio tells of annotations."""
 
-    kind: ClassVar[str] = "studio_ready"
     link: str
     project: int
     webhook: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudioFailed(Fact):
+class StudioFailed(Fact, kind="studio_failed"):
     """Label Studio refused a request (HTTP status, 0: no reply), and when it is tried again."""
 
-    kind: ClassVar[str] = "studio_failed"
     link: str
     status: int
     retry_at: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudioReached(Fact):
+class StudioReached(Fact, kind="studio_reached"):
     """Label Studio replies again."""
 
-    kind: ClassVar[str] = "studio_reached"
     link: str

@@ -15,7 +15,6 @@ from defero.data.tables.cells import texts
 from defero.data.tables.read import Table, TableSource
 from defero.data.whole_files import write_whole
 from defero.decide.terms import Terms
-from defero.judge.panels import PanelRecord
 from defero.judge.record import tables
 from defero.judge.record.figures import Figure
 from defero.judge.record.members import PromiseRecord, shown_metrics
@@ -155,7 +154,8 @@ def record_text(record: Record) -> str:
                 f"{percent(record.coverage_with_all)} if everybody could be asked, as in route."
             )
     lines += _way_lines(record)
-    lines += [] if record.panel is None else panel_lines(record.panel)
+    if record.panel is not None:
+        lines += [f"\nPanels ({record.panel.target}). {record.panel.promise}\n", tables.panel(record.panel).text()]
     lines += [] if record.panel_note is None else [f"\n{record.panel_note}"]
     shown = tables.largest(record.class_counts)
     lines.append("\n" + tables.recall(record).only(range(4), shown).text())
@@ -202,24 +202,6 @@ def _way_lines(record: Record) -> list[str]:
             f"For all {n_items} cases the team spends {spent} on questions and its errors cost {errors}: {total} in "
             "total.",
         ]
-    return lines
-
-
-def panel_lines(panel: PanelRecord) -> list[str]:
-    """Return what the panels promised and kept."""
-    kept = Figure(panel.kept, panel.low, panel.high).inline()
-    lines = [
-        f"\nPanels ({panel.target}). {panel.promise}",
-        f"Promised {panel.bound} {percent(panel.asked_for)}, kept {kept}. If everybody could be asked, "
-        f"{panel.deferred} cases would be deferred; judged are the {panel.cases} of them that a recorded expert got "
-        "right.",
-    ]
-    if panel.deferred:
-        lines.append(
-            f"A panel has {tables.plus_minus(panel.raw_size, panel.raw_size_half)} experts on average, and "
-            f"{tables.plus_minus(panel.filled_size, panel.filled_size_half)} if the top expert is added to empty "
-            f"panels. With panels voting the team is right on {Figure.share(panel.team_with_panels)}."
-        )
     return lines
 
 

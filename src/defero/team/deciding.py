@@ -199,14 +199,13 @@ def _decision(team: "Team", compared: Grounds, terms: TeamTerms, unusual: Labels
 
 def _bounded(team: "Team", log_odds: FloatArray, unusual: Labels | None) -> FloatArray:
     """Return log-odds (n, J) in which no expert is surer of an unusual case than they are right on average."""
-    accuracy = None if team.calibrator is None else team.calibrator.accuracy
-    if unusual is None or accuracy is None:
+    if unusual is None or team.calibrator is None:
         return log_odds
     rows = np.flatnonzero(unusual != "")
     if not len(rows):
         return log_odds
     bounded = log_odds.copy()
-    bounded[rows] = np.minimum(log_odds[rows], logit(np.array(accuracy.experts)))
+    bounded[rows] = np.minimum(log_odds[rows], logit(team.calibrator.accuracy))
     return bounded
 
 

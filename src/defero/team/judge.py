@@ -15,7 +15,7 @@ from defero.decide.rules import best_expert
 from defero.decide.terms import TeamTerms, Terms, checked
 from defero.decide.votes import VOTES, Ballot
 from defero.judge.record.team import Record, team_record
-from defero.scorers.given import ArrayScorer, FunctionScorer
+from defero.scorers.given import GivenScorer
 from defero.team.asking import model_answer, proba_of_label, settle_in_turn
 from defero.team.deciding import answer_of_one, decide_scored, panel_vote, vote_of_panel
 from defero.team.panel import Panel
@@ -171,7 +171,7 @@ def judge(team: "Team", X: Any, y: ArrayLike, answers: object, *, random_state: 
 def record_of(team: "Team", trial: Trial, *, random_state: int = 0) -> Record:
     """Judge what `try_out` returned for this team."""
     # Somebody's own probabilities were learned from nobody knows how many answers.
-    learned = not isinstance(team.scorer, ArrayScorer | FunctionScorer)
+    learned = not isinstance(team.scorer, GivenScorer)
     return team_record(
         trial,
         training_answers=team.answer_counts.tolist() if learned else None,

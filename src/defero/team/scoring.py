@@ -17,7 +17,7 @@ from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.learn.calibrator import Calibrator
 from defero.learn.scorer import SkillScorer
-from defero.scorers.given import ArrayScorer, FunctionScorer
+from defero.scorers.given import GivenScorer
 
 if TYPE_CHECKING:
     from defero.team.team import Team
@@ -30,7 +30,7 @@ AT_ONCE = 4096
 
 def features_of(team: "Team", X: Any, *, source: str, first_row: int) -> Any:
     """Return the matrix that the scorer takes; see `Team.features`."""
-    if isinstance(team.scorer, ArrayScorer | FunctionScorer):
+    if isinstance(team.scorer, GivenScorer):
         return X
     if team.recipe is not None:
         return team.recipe.apply(_frame(team, X, source=source), source=source, first_row=first_row)
@@ -144,7 +144,7 @@ def _feature_blocks(team: "Team", features: Any) -> Iterator[Any]:
 
 def _at_once(team: "Team", features: Any) -> bool:
     """Return whether items cannot be taken apart: pictures in files, and what a function or a list scores."""
-    return not isinstance(features, np.ndarray) or isinstance(team.scorer, ArrayScorer | FunctionScorer)
+    return not isinstance(features, np.ndarray) or isinstance(team.scorer, GivenScorer)
 
 
 def score_block(team: "Team", features: Any, outside: BoolArray | None) -> Scores:
@@ -158,9 +158,9 @@ def score_block(team: "Team", features: Any, outside: BoolArray | None) -> Score
         )
     calibrated = scores if team.calibrator is None else team.calibrator.apply(scores)
     filled = fill_with_pool_mean(calibrated, _known(team))
-    if outside is None or team.calibrator is None or team.calibrator.accuracy is None or not outside.any():
+    if outside is None or team.calibrator is None or not outside.any():
         return filled
-    return team.calibrator.accuracy.bound(filled, np.logical_or.reduce(outside, axis=1))
+    return team.calibrator.bound(filled, np.logical_or.reduce(outside, axis=1))
 
 
 def _known(team: "Team") -> BoolArray:
@@ -225,5 +225,5 @@ def _proba(scores: Scores, log_odds: FloatArray | None, calibrator: Calibrator |
     if log_odds is not None:
         raw = log_odds if scores.link == "logit" else -np.logaddexp(0.0, -log_odds)
     if calibrator is not None:
-        return sigmoid(calibrator.experts.logits(raw))
+        return sigmoid(calibrator.expert_log_odds(raw))
     return sigmoid(raw) if scores.link == "logit" else np.minimum(np.exp(np.minimum(raw, 0.0)), 1.0)

@@ -89,7 +89,7 @@ def _check_parts(team: "Team") -> None:
     """Raise unless a team's parts are made for the same experts and classes: one item of zeros goes through it."""
     n_experts = len(team.expert_names)
     widths = {
-        "calibrator": n_experts if team.calibrator is None else team.calibrator.experts.n_experts,
+        "calibrator": n_experts if team.calibrator is None else team.calibrator.n_experts,
         "panel": n_experts if team.panel is None else team.panel.predictor.n_experts_,
         "prices": n_experts if team.prices is None else len(team.prices.known),
         "scores": n_experts if team.score_facts is None else len(team.score_facts.train_score),

@@ -32,7 +32,7 @@ from defero.data.recipes.usual import UsualRanges
 from defero.decide.curve import Curve
 from defero.decide.rules import RULES, MostLikelyRight, Rule
 from defero.decide.terms import LIMITS, TeamTerms, Terms, checked
-from defero.learn.calibrator import Calibrator, ExpertMap, HeldOutAccuracy, Method
+from defero.learn.calibrator import Calibrator, Method
 from defero.learn.law import KnownAnswers, fit_law
 from defero.learn.scores import LearnedPrices
 from defero.learn.selection import HeldOut, SelectionMap, selection_after
@@ -521,15 +521,8 @@ class Team(Preformatted):
         """
         if self.held_out is None:
             raise InputError("no scores across folds: call calibrate(X, y, experts=...) with cases of their own.")
-        held_out, n_experts = self.held_out, len(self.expert_names)
-        calibrator = Calibrator(
-            1.0,
-            ExpertMap.identity("logit", n_experts),
-            n_labels=len(held_out.label_idx),
-            n_answers=int(held_out.observed.sum()),
-            keeps_model=True,
-            accuracy=HeldOutAccuracy.fit(held_out.scores, held_out.label_idx, held_out.correct, held_out.observed),
-        )
+        rows = self.held_out
+        calibrator = Calibrator.fit(rows.scores, rows.label_idx, rows.correct, rows.observed, method="none")
         return self._become(replace(self, calibrator=calibrator, panel=None))
 
     def conformalize(

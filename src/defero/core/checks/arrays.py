@@ -53,6 +53,16 @@ def check_shape(name: str, array: ArrayLike, shape: tuple[int | str, ...], *, li
         raise InputError(f"must have shape {wanted}, got {actual}.", argument=name)
 
 
+def set_numbers(value: object, /, **shapes: tuple[int | str, ...]) -> None:
+    """Set fields of a frozen dataclass to read-only arrays; raise where one has another shape or is not finite."""
+    for name, shape in shapes.items():
+        array = getattr(value, name)
+        check_shape(name, array, shape)
+        if not np.isfinite(array).all():
+            raise InputError("must be finite numbers.", argument=name)
+        object.__setattr__(value, name, frozen(array))
+
+
 def set_columns(value: object, *names: str, like: str, dtype: Any = None) -> None:
     """Set fields of a frozen dataclass to read-only arrays, each with one entry for each item of the field `like`.
 

@@ -234,7 +234,7 @@ def team_record(
     *experts, model = member_records(trial, promises, training_answers, rng=rng)
     ways = way_records(trial)
     weights, proba = scores.link == "weight", scores.expert_proba
-    pooled = expected_calibration_error(proba, correct, observed=observed, average="pooled")
+    pooled = expected_calibration_error(proba[observed], correct[observed])
     by_class = calibration_by_group(trial.model_proba, trial.model_correct, trial.model_idx)
     record = Record(
         team=Share(int(team_right.sum()), len(trial)),

@@ -1,7 +1,7 @@
 """Cases come in, are answered, skipped, taken back and erased, and their outcomes become known."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ def case_of_person(work: Round, case: str, person: str, *, by: str) -> CaseState
     return state
 
 
-@dataclass
 class GiveAnswer(CaseCommand):
     """A person's answer to a case.
 
@@ -68,7 +67,6 @@ class GiveAnswer(CaseCommand):
         return {**state_reply(state, work.desk.names()), "counted": self.person in dict(state.answers)}
 
 
-@dataclass
 class Skip(CaseCommand):
     """A person gives a question back.
 
@@ -102,7 +100,6 @@ UNDO_SECONDS = 60.0
 """How long an answer can be taken back."""
 
 
-@dataclass
 class Undo(CaseCommand):
     """A person takes their last answer to a case back.
 
@@ -169,15 +166,12 @@ def gone_of(people: Mapping[str, Person]) -> set[str]:
     return {person for person, one in people.items() if one.removed and one.role == "expert"}
 
 
-@dataclass
 class Expire(Command):
     """Take back the questions that are due, and those of people who left, a thousand of each at a time."""
 
-    n_due: int = 0
-
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> int:
         """Take back every question that is due, or that nobody has any more."""
-        self.n_due, now, gone = 0, work.ledger.now, gone_of(work.ledger.people)
+        n_due, now, gone = 0, work.ledger.now, gone_of(work.ledger.people)
         due = [*work.desk.open_questions(due_before=now), *work.desk.open_questions(people=gone)]
         for case in dict.fromkeys(due):
             state = work.state(case)
@@ -186,14 +180,10 @@ class Expire(Command):
             if state.asked in gone or (state.due is not None and state.due <= now):
                 work.ledger.add(events.TimedOut(person=state.asked), case)
                 work.waiting[case] = None
-                self.n_due += 1
-
-    def reply(self, work: Round) -> int:
-        """Return how many there were."""
-        return self.n_due
+                n_due += 1
+        return n_due
 
 
-@dataclass
 class AddCases(BringCases):
     """New cases of one request.
 
@@ -261,24 +251,19 @@ class AddCases(BringCases):
         return {"cases": replies}
 
 
-@dataclass
 class EraseCase(CaseCommand):
     """The content of a case is removed; an open case is answered by what is known."""
 
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Remove the content, once."""
         state = case_of(work, self.case)
-        if state.erased:
-            return
-        work.desk.erase_case(self.case)
-        work.ledger.add(events.Erased(by=self.by), self.case)
-        if not state.settled:
-            work.waiting[self.case] = None
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return that it is done."""
+        if not state.erased:
+            work.desk.erase_case(self.case)
+            work.ledger.add(events.Erased(by=self.by), self.case)
+            if not state.settled:
+                work.waiting[self.case] = None
         return {"case": self.case, "erased": True}
 
 
@@ -297,7 +282,6 @@ def raise_alarms(ledger: Ledger, judged: Iterable[str]) -> None:
             ledger.add(events.DriftActed(person=who, action="correct", by=SYSTEM))
 
 
-@dataclass
 class GiveOutcomes(Command):
     """The truth of some cases.
 
@@ -310,31 +294,26 @@ class GiveOutcomes(Command):
 
     outcomes: Sequence[tuple[str, events.Label]]
     by: str
-    changed: int = 0
 
     @property
     def cases(self) -> Sequence[str]:
         """The cases whose truth is known."""
         return [case for case, _ in self.outcomes]
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Keep them all, or none where one names no case or no class; what is known already is not kept twice."""
-        known, self.changed = [], 0
+        known, changed = [], 0
         for case, label in self.outcomes:
             case_of(work, case)
             known.append((case, work.team.class_values[work.team.class_of(label, what=f"the outcome of {case}")]))
         for case, label in known:
             if work.ledger.cases[case].outcome != label:
                 work.ledger.add(events.Outcome(label=label, by=self.by), case)
-                self.changed += 1
+                changed += 1
                 raise_alarms(work.ledger, (MODEL, *work.ledger.cases[case].was_asked))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return how many were new or corrected."""
-        return {"received": len(self.outcomes), "changed": self.changed}
+        return {"received": len(self.outcomes), "changed": changed}
 
 
-@dataclass
 class ActOnDrift(Command):
     """The lead acts on an alarm, or withdraws a correction.
 
@@ -350,7 +329,7 @@ class ActOnDrift(Command):
     action: str
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Check that there is an alarm or a correction, and act."""
         ledger = work.ledger
         if self.who != MODEL and self.who not in ledger.people:
@@ -360,8 +339,5 @@ class ActOnDrift(Command):
         if self.action == "withdraw" and self.who not in ledger.drift.corrections():
             raise Problem(409, "There is no correction to withdraw.", person=self.who)
         ledger.add(events.DriftActed(person=self.who, action=self.action, by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return how the promise stands now."""
         rows = drift_rows(work.ledger.drift, work.desk.names())
         return next(row for row in rows if row["person"] == self.who)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, dataclass_transform
 
 import numpy as np
 
@@ -80,8 +80,12 @@ class Round:
         return self.ledger.cases.get(case)
 
 
+@dataclass_transform()
 class Command(ABC):
     """A request to change something; each one is a dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(cls)
 
     @property
     def cases(self) -> Sequence[str]:
@@ -89,15 +93,17 @@ class Command(ABC):
         return ()
 
     @abstractmethod
-    def begin(self, work: Round) -> None:
-        """Check everything, then add what happened; a `Problem` leaves nothing behind. May be called again."""
+    def begin(self, work: Round) -> Any:
+        """Check everything, then add what happened; a `Problem` leaves nothing behind. May be called again.
+
+        Returns the reply where that is known before next steps are taken.
+        """
 
     def reply(self, work: Round) -> Any:
         """Return the reply, once next steps are taken; None where nobody waits for one."""
         return None
 
 
-@dataclass
 class BringCases(Command):
     """A request with new cases: `do_all` scores those of all commands together, and sets `scored`."""
 
@@ -110,7 +116,6 @@ class BringCases(Command):
     scored: Scored | None = None
 
 
-@dataclass
 class CaseCommand(Command):
     """A request about one case."""
 
@@ -128,13 +133,12 @@ def do_all(work: Round, commands: Sequence[Command]) -> list[Any]:
     results: list[Any] = [None] * len(commands)
     for place, command in enumerate(commands):
         try:
-            command.begin(work)
+            results[place] = command.begin(work)
         except Problem as problem:
             results[place] = problem
     step_cases(work)
     return [
-        result if isinstance(result, Problem) else command.reply(work)
-        for result, command in zip(results, commands, strict=True)
+        command.reply(work) if result is None else result for result, command in zip(results, commands, strict=True)
     ]
 
 

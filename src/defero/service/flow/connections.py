@@ -18,7 +18,6 @@ from defero.service.views.connections import CalledModel
 MOST_HOOKS = 20
 
 
-@dataclass
 class SetHook(Command):
     """A webhook is set up; it is sent what happens from now on."""
 
@@ -27,36 +26,28 @@ class SetHook(Command):
     kinds: tuple[str, ...]
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Record it."""
         if len(work.ledger.hooks) >= MOST_HOOKS:
             raise Problem(409, f"There are {MOST_HOOKS} webhooks already; end one first.")
         work.ledger.add(events.HookChanged(hook=self.hook, url=self.url, kinds=self.kinds, by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return the webhook."""
         return vars(work.ledger.hooks[self.hook])
 
 
-@dataclass
 class EndHook(Command):
     """A webhook ends."""
 
     hook: str
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Record it."""
         if self.hook not in work.ledger.hooks:
             raise Problem(404, "There is no such webhook.", hook=self.hook)
         work.ledger.add(events.HookChanged(hook=self.hook, url="", kinds=(), by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return that it is done."""
         return {"hook": self.hook, "ended": True}
 
 
-@dataclass
 class SetStudio(Command):
     """The questions of some experts stand in Label Studio.
 
@@ -75,7 +66,7 @@ class SetStudio(Command):
     addresses: Mapping[str, str]
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Record it."""
         for person in self.terms["people"]:
             one = person_of(work, person)
@@ -85,32 +76,24 @@ class SetStudio(Command):
         link = self.link if before is None else before.link
         work.desk.set_addresses(self.addresses)
         work.ledger.add(events.StudioChanged(link=link, terms=self.terms, by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return the project."""
         assert work.ledger.studio is not None
         return vars(work.ledger.studio)
 
 
-@dataclass
 class EndStudio(Command):
     """Nobody's questions stand in Label Studio any more."""
 
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Record it."""
         if work.ledger.studio is None:
             raise Problem(404, "There is no project of Label Studio.")
         work.desk.set_addresses({})
         work.ledger.add(events.StudioChanged(link=work.ledger.studio.link, by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return that it is done."""
         return {"ended": True}
 
 
-@dataclass
 class RecordEvent(Command):
     """What became of our requests; nothing where the webhook or the project ended or changed meanwhile."""
 
@@ -129,7 +112,6 @@ LEASE = 30.0
 """Seconds beyond the time-out of a call after which another process may call again."""
 
 
-@dataclass
 class SetLanguageModel(Command):
     """The questions of an expert go to a language model."""
 
@@ -137,7 +119,7 @@ class SetLanguageModel(Command):
     terms: Mapping[str, Any]
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Record it."""
         person, known = person_of(work, self.person), work.ledger.language_models
         if person.role != "expert" or person.removed:
@@ -154,27 +136,20 @@ class SetLanguageModel(Command):
         classes = [work.team.class_of(label, what="classes") for label in self.terms.get("classes", ())]
         terms = {**self.terms, "classes": [work.team.class_values[k] for k in dict.fromkeys(classes)]}
         work.ledger.add(events.LanguageModelSet(person=self.person, terms=terms, by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return the language model."""
         return vars(work.ledger.language_models[self.person])
 
 
-@dataclass
 class EndLanguageModel(Command):
     """The questions of an expert go to a person again."""
 
     person: str
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Record it."""
         if self.person not in work.ledger.language_models:
             raise Problem(404, "This person is no language model.", person=self.person)
         work.ledger.add(events.LanguageModelSet(person=self.person, by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return that it is done."""
         return {"person": self.person, "ended": True}
 
 
@@ -185,7 +160,6 @@ def deadline_of(state: CaseState, model: CalledModel) -> float:
     return last if state.due is None else min(last, state.due)
 
 
-@dataclass
 class BeginCall(CaseCommand):
     """A process takes a question, so that no other one calls for it; nothing where it is not to be had now.
 
@@ -251,7 +225,6 @@ class CallResult:
     tokens_out: int | None = None
 
 
-@dataclass
 class EndCall(CaseCommand):
     """A call brought a reply: an answer, or a question given back. A second reply to one question adds its price."""
 
@@ -273,7 +246,6 @@ class EndCall(CaseCommand):
             GiveAnswer(self.case, self.person, result.answer, self.person).begin(work)
 
 
-@dataclass
 class FailCall(CaseCommand):
     """A call brought nothing: it is tried again at `retry_at`, or the question is given back.
 
@@ -300,7 +272,6 @@ class FailCall(CaseCommand):
             Skip(self.case, self.person, self.person, self.why).begin(work)
 
 
-@dataclass
 class GiveBack(CaseCommand):
     """A question that was not answered within its time goes to somebody else; nothing where a call is under way."""
 

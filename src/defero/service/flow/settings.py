@@ -4,19 +4,19 @@ Each change of the policy or the model is an entry of the log with a version.
 """
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from defero.service import Problem, checked
 from defero.service.events import Erased, ModelChanged, ModelLoaded, PersonChanged, PolicyChanged, TimedOut
 from defero.service.flow.command import Command, Round
 from defero.service.flow.team import WorkingTeam
+from defero.service.views import Ledger
 from defero.service.views.policy import ROLES, Person, Policy
 
 
-def person_reply(person: Person, name: str, asked_today: int) -> dict[str, Any]:
+def person_reply(ledger: Ledger, person: str, name: str) -> dict[str, Any]:
     """Return what a client is told of a person."""
-    return {"name": name, "asked_today": asked_today, **vars(person)}
+    return {"name": name, "asked_today": ledger.asked_today[person], **vars(ledger.people[person])}
 
 
 def person_of(work: Round, person: str) -> Person:
@@ -26,7 +26,6 @@ def person_of(work: Round, person: str) -> Person:
     return work.ledger.people[person]
 
 
-@dataclass
 class AddPerson(Command):
     """Somebody joins."""
 
@@ -34,25 +33,20 @@ class AddPerson(Command):
     role: str
     by: str
     capacity: int | None = None
-    person: str = ""
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Give them an id; a name that is taken is refused."""
         if self.role not in ROLES:
             raise Problem(422, f"role must be one of {', '.join(ROLES)}.")
         if self.name in work.desk.names().values():
             raise Problem(409, "There is somebody of this name already.")
-        self.person = work.ledger.new_person()
-        work.desk.set_name(self.person, self.name)
+        person = work.ledger.new_person()
+        work.desk.set_name(person, self.name)
         change = {"role": self.role, "capacity": self.capacity}
-        work.ledger.add(PersonChanged(person=self.person, change=change, by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return the person."""
-        return person_reply(work.ledger.people[self.person], self.name, 0)
+        work.ledger.add(PersonChanged(person=person, change=change, by=self.by))
+        return person_reply(work.ledger, person, self.name)
 
 
-@dataclass
 class ChangePerson(Command):
     """A person's availability, capacity or place in the team changes.
 
@@ -86,8 +80,7 @@ class ChangePerson(Command):
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return the person."""
-        names, person = work.desk.names(), work.ledger.people[self.person]
-        return person_reply(person, names[self.person], work.ledger.asked_today[self.person])
+        return person_reply(work.ledger, self.person, work.desk.names()[self.person])
 
 
 def _check_lead_left(work: Round, person: str) -> None:
@@ -98,7 +91,6 @@ def _check_lead_left(work: Round, person: str) -> None:
         raise Problem(409, detail, person=person)
 
 
-@dataclass
 class ErasePerson(Command):
     """A person's name is removed; they are never asked again, and what they answered stays."""
 
@@ -115,25 +107,20 @@ class ErasePerson(Command):
 
     def reply(self, work: Round) -> dict[str, Any]:
         """Return the person without a name."""
-        names = work.desk.names()
-        return person_reply(work.ledger.people[self.person], names[self.person], work.ledger.asked_today[self.person])
+        return person_reply(work.ledger, self.person, work.desk.names()[self.person])
 
 
-@dataclass
 class ChangePolicy(Command):
     """Another policy from here on; what is not given becomes the default."""
 
     policy: Mapping[str, Any]
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Check it, and number it."""
         version = work.ledger.policy.version + 1
         policy = checked_policy(self.policy, version, work.ledger.people, work.team)
         work.ledger.add(PolicyChanged(version=version, policy=policy.to_dict(), by=self.by))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return the policy that holds now."""
         return {"version": work.ledger.policy.version, **work.ledger.policy.to_dict()}
 
 
@@ -176,7 +163,6 @@ def people_behind(work: Round, team: WorkingTeam, *, by: str) -> tuple[str, ...]
     return tuple(ids[name] for name in team.router.expert_names)
 
 
-@dataclass
 class LoadModel(Command):
     """A model is loaded beside the one that decides.
 
@@ -191,25 +177,20 @@ class LoadModel(Command):
     folder: str
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Record it, once; the classes must be those of the model that decides."""
         if set(self.team.class_values) != set(work.team.class_values):
             raise Problem(422, "The model has other classes.", classes=list(self.team.class_values))
         if work.ledger.model is not None and work.ledger.model.version == self.team.version:
             raise Problem(409, "This model decides already.", model=self.team.version)
-        if work.ledger.candidate is not None and work.ledger.candidate.version == self.team.version:
-            return
-        experts = people_behind(work, self.team, by=self.by)
-        terms: dict[str, Any] = {"version": self.team.version, "folder": self.folder, "by": self.by}
-        work.ledger.add(ModelLoaded(**terms, classes=self.team.class_values, experts=experts))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return its version and its experts."""
+        if work.ledger.candidate is None or work.ledger.candidate.version != self.team.version:
+            experts = people_behind(work, self.team, by=self.by)
+            terms: dict[str, Any] = {"version": self.team.version, "folder": self.folder, "by": self.by}
+            work.ledger.add(ModelLoaded(**terms, classes=self.team.class_values, experts=experts))
         assert work.ledger.candidate is not None
         return vars(work.ledger.candidate)
 
 
-@dataclass
 class SwitchModel(Command):
     """Another model decides from the next commit on: the one loaded beside, or an earlier one.
 
@@ -223,12 +204,9 @@ class SwitchModel(Command):
     known: ModelChanged
     by: str
 
-    def begin(self, work: Round) -> None:
+    def begin(self, work: Round) -> dict[str, Any]:
         """Record it; nothing where it decides already."""
         if work.ledger.model is None or work.ledger.model.version != self.known.version:
             work.ledger.add(ModelChanged(**{**vars(self.known), "by": self.by}))
-
-    def reply(self, work: Round) -> dict[str, Any]:
-        """Return the model that decides now."""
         assert work.ledger.model is not None
         return vars(work.ledger.model)

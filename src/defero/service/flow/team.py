@@ -63,33 +63,34 @@ class WorkingTeam:
             raise Problem(422, f"{what} is none of the classes: {known}.", classes=list(self.class_values))
         return place
 
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """What a case must name; None where it is a list of numbers, as the model was fitted on an array."""
+        recipe = self.router.recipe
+        return tuple(recipe.inputs) if recipe is not None and self.router.facts.columns is not None else None
+
     def matrix(self, rows: Sequence[Row]) -> Any:
         """Return the matrix (n, d) that the model takes; raises `Problem` where a case has not what it needs."""
-        recipe = self.router.recipe
         try:
-            if recipe is not None and self.router.facts.columns is not None:
-                return self.router.features(self._table(rows, recipe.inputs), source="cases", first_row=0)
-            _check_lists(rows)
-            return self.router.features(np.array(rows, dtype=np.float64), source="cases", first_row=0)
+            return self.router.features(self._table(rows), source="cases", first_row=0)
         except InputError as error:
             raise Problem(422, str(error)) from error
 
     def reads(self, row: Row) -> bool:
         """Whether a case has the columns that the model needs."""
-        recipe = self.router.recipe
-        if recipe is not None and self.router.facts.columns is not None:
-            return isinstance(row, Mapping) and all(name in row for name in recipe.inputs)
-        return not isinstance(row, Mapping)
+        if self.columns is None:
+            return not isinstance(row, Mapping)
+        return isinstance(row, Mapping) and all(name in row for name in self.columns)
 
     def fingerprints(self, rows: Sequence[Row]) -> NDArray[np.uint64]:
         """Return one number per case, as the model keeps them of the rows that it was fitted on."""
-        recipe = self.router.recipe
-        if recipe is not None and self.router.facts.columns is not None:
-            return row_fingerprints(self._table(rows, recipe.inputs))
-        return row_fingerprints(np.array(rows, dtype=np.float64))
+        return row_fingerprints(self._table(rows))
 
-    def _table(self, rows: Sequence[Row], columns: Sequence[str]) -> "RowTable":
-        return RowTable(rows, columns, blank=self.router.facts.spec.blank)
+    def _table(self, rows: Sequence[Row]) -> Any:
+        if self.columns is not None:
+            return RowTable(rows, self.columns, blank=self.router.facts.spec.blank)
+        _check_lists(rows)
+        return np.array(rows, dtype=np.float64)
 
     def answer_numbers(self, answers: Sequence[Sequence[tuple[str, Label]]]) -> IntArray:
         """Return answers so far, pairs of person and label for each case, as class numbers (n, J)."""
@@ -260,9 +261,8 @@ def _rows(connection: Connection, team: WorkingTeam, features: list[str], cases:
 
 def _feature_names(team: WorkingTeam, connection: Connection) -> list[str]:
     """Return the columns of the model; x0, x1, ... for one that was fitted on an array."""
-    router = team.router
-    if router.recipe is not None and router.facts.columns is not None:
-        return list(router.recipe.inputs)
+    if team.columns is not None:
+        return list(team.columns)
     first = connection.execute(select(CONTENTS.c.features).limit(1)).scalar()
     return [f"x{place}" for place in range(0 if first is None else len(json.loads(first)))]
 

@@ -167,9 +167,8 @@ def _difference(now: Replayed, then: Replayed) -> dict[str, Any]:
         for case in now.first
         if now.first[case] != then.first[case]
     ]
-    shown = {name: {**vars(one), "first": None} for name, one in (("now", now), ("then", then))}
-    for one in shown.values():
-        del one["first"]
+    both = {"now": now, "then": then}
+    shown = {name: {what: one for what, one in vars(side).items() if what != "first"} for name, side in both.items()}
     return {"cases": len(now.first), "changed": len(changed), "examples": changed[:50], **shown}
 
 

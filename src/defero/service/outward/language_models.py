@@ -64,12 +64,8 @@ def names_in(template: str) -> list[str]:
     >>> names_in("{age} {site} {age}")
     ['age', 'site']
     """
-    names: dict[str, None] = {}
-    for match in _PLACE.finditer(template):
-        if match[0] in ("{", "}"):
-            raise PromptError(f'a single "{match[0]}" in the prompt; write {2 * match[0]} for a brace.')
-        if match[1] is not None:
-            names[match[1]] = None
+    names = dict.fromkeys(match[1] for match in _PLACE.finditer(template) if match[1] is not None)
+    fill(template, names)
     return list(names)
 
 

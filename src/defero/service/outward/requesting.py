@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from defero.service import Problem
-from defero.service.events import Entry, HookFailed, HookSent, to_json_bytes
+from defero.service.events import HookFailed, HookSent, to_json_bytes
 from defero.service.flow.command import Command
 from defero.service.flow.connections import RecordEvent
 from defero.service.store.contents import read_secret
@@ -216,7 +216,7 @@ class Courier:
             secret = read_secret(connection, secret_name(hook.hook))
         if not entries or secret is None:
             return False
-        body = to_json_bytes({"hook": hook.hook, "events": [_event(one) for one in entries]})
+        body = to_json_bytes({"hook": hook.hook, "events": [{"case": one.case, **one.to_dict()} for one in entries]})
         headers = {
             "Content-Type": "application/json",
             "Defero-Delivery": f"{hook.hook}-{entries[0].seq}-{entries[-1].seq}",
@@ -229,10 +229,6 @@ class Courier:
         wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(hook.failures, 20))
         self.do(RecordEvent(HookFailed(hook=hook.hook, status=status, retry_at=now + wait)))
         return False
-
-
-def _event(entry: Entry) -> dict[str, Any]:
-    return {"seq": entry.seq, "at": entry.at, "case": entry.case, "kind": entry.fact.kind, **vars(entry.fact)}
 
 
 def post_once(url: str, body: bytes, headers: Mapping[str, str]) -> int:

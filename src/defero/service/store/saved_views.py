@@ -1,22 +1,20 @@
 """The views in their tables: opened as a `Ledger` for a transaction, written back, and rebuilt from the log."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import orjson
 from sqlalchemy import Connection, delete, select
 
-from defero.service.events import ModelChanged, ModelLoaded, to_json
+from defero.service.events import to_json
 from defero.service.store import log
 from defero.service.store.log import CASES, PEOPLE, SETTINGS, TALLIES, VIEWS, upsert_rows
+from defero.service.views import SETTINGS as SAVED
 from defero.service.views import Ledger
 from defero.service.views.cases import CaseState
-from defero.service.views.connections import CalledModel, Hook, Studio, saved
-from defero.service.views.policy import Person, Policy
-from defero.service.views.promises import DriftBook
+from defero.service.views.connections import CalledModel, Hook, Studio
+from defero.service.views.policy import Person
 from defero.service.views.tallies import day_of
 
 
@@ -89,9 +87,8 @@ def write_views(connection: Connection, ledger: Ledger) -> None:
     upsert_rows(connection, CASES, [_case_row(ledger.cases[case]) for case in sorted(ledger.touched_cases)])
     people = [(one, to_json(vars(ledger.people[one]))) for one in sorted(ledger.touched_people)]
     upsert_rows(connection, PEOPLE, people)
-    values = {name: getattr(ledger, name) for name in sorted(ledger.touched_settings)}
-    settings = [(name, to_json(None if one is None else _SETTINGS[name].plain(one))) for name, one in values.items()]
-    upsert_rows(connection, SETTINGS, settings)
+    settings = ledger.settings(ledger.touched_settings)
+    upsert_rows(connection, SETTINGS, [(name, to_json(value)) for name, value in settings.items()])
     rows = [(*tally, amount) for tally, amount in sorted(ledger.counts.items())]
     upsert_rows(connection, TALLIES, rows, add="amount")
 
@@ -127,40 +124,9 @@ def _case_row(state: CaseState) -> tuple[object, ...]:
     return (state.case, state.received_at, state.asked, *times, state.erased, to_json(state.to_dict()))
 
 
-def _model(build: type[ModelChanged], saved: Mapping[str, Any]) -> ModelChanged:
-    known = {one.name: saved[one.name] for one in fields(ModelChanged) if one.name in saved}
-    return build(**{**known, "classes": tuple(known["classes"]), "experts": tuple(known["experts"])})
-
-
-def _each(read: Callable[[Any], Any], saved: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: read(one) for name, one in saved.items()}
-
-
-class _Saved(NamedTuple):
-    """How a member of the ledger becomes plain values, and back."""
-
-    plain: Callable[[Any], Any]
-    read: Callable[[Any], Any]
-
-
-_SETTINGS = {
-    "policy": _Saved(
-        lambda policy: {"policy": policy.to_dict(), "version": policy.version},
-        lambda saved: Policy.from_dict(saved["policy"], version=saved["version"]),
-    ),
-    "model": _Saved(vars, partial(_model, ModelChanged)),
-    "candidate": _Saved(vars, partial(_model, ModelLoaded)),
-    "hooks": _Saved(partial(_each, vars), partial(_each, partial(saved, Hook))),
-    "language_models": _Saved(partial(_each, vars), partial(_each, partial(saved, CalledModel))),
-    "studio": _Saved(vars, partial(saved, Studio)),
-    "drift": _Saved(DriftBook.plain, DriftBook),
-}
-"""The members of the ledger that `SETTINGS` keeps, by their name in both."""
-
-
 def _setting(name: str, state: str) -> Any:
     saved = orjson.loads(state)
-    return None if saved is None else _SETTINGS[name].read(saved)
+    return None if saved is None else SAVED[name].read(saved)
 
 
 def _read_setting(connection: Connection, name: str) -> Any:

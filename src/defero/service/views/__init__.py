@@ -1,17 +1,49 @@
 """Ledger: a piece of the views in memory, to which new entries are added; what one transaction works on."""
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from defero.service import events
 from defero.service.views import cases as case_view
-from defero.service.views import promises as drift_view
 from defero.service.views.cases import CaseState
-from defero.service.views.connections import CalledModel, Hook, Studio, apply_call, apply_hook, apply_studio
+from defero.service.views.connections import CalledModel, Hook, Studio, apply_call, apply_hook, apply_studio, saved
 from defero.service.views.policy import Person, Policy, person_after
 from defero.service.views.promises import DriftBook, judged
 from defero.service.views.tallies import Tally, day_of, tallies
+
+
+def _model(build: type[events.ModelChanged], saved: Mapping[str, Any]) -> events.ModelChanged:
+    known = {one.name: saved[one.name] for one in fields(events.ModelChanged) if one.name in saved}
+    return build(**{**known, "classes": tuple(known["classes"]), "experts": tuple(known["experts"])})
+
+
+def _each(read: Callable[[Any], Any], saved: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: read(one) for name, one in saved.items()}
+
+
+class _Saved(NamedTuple):
+    """How a member of the ledger becomes plain values, and back."""
+
+    plain: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+SETTINGS = {
+    "policy": _Saved(
+        lambda policy: {"policy": policy.to_dict(), "version": policy.version},
+        lambda saved: Policy.from_dict(saved["policy"], version=saved["version"]),
+    ),
+    "model": _Saved(vars, partial(_model, events.ModelChanged)),
+    "candidate": _Saved(vars, partial(_model, events.ModelLoaded)),
+    "hooks": _Saved(partial(_each, vars), partial(_each, partial(saved, Hook))),
+    "language_models": _Saved(partial(_each, vars), partial(_each, partial(saved, CalledModel))),
+    "studio": _Saved(vars, partial(saved, Studio)),
+    "drift": _Saved(DriftBook.plain, DriftBook),
+}
+"""The members of the ledger that stand in one row each of the database, by their name in both."""
 
 
 @dataclass
@@ -114,7 +146,7 @@ class Ledger:
             self.studio = apply_studio(self.studio, entry)
             self.touched_settings.add("studio")
         elif isinstance(fact, events.DriftRaised | events.DriftActed):
-            drift_view.apply(self.drift, fact)
+            self.drift.apply(fact)
             self.touched_settings.add("drift")
 
     def _call(self, entry: events.Entry) -> None:
@@ -150,18 +182,18 @@ class Ledger:
         limits = [most for most in (who.capacity, self.policy.capacity.get(person)) if most is not None]
         return min(limits) - self.asked_today[person] if limits else float("inf")
 
+    def settings(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return some members of `SETTINGS` as plain values."""
+        values = {name: getattr(self, name) for name in sorted(names)}
+        return {name: None if value is None else SETTINGS[name].plain(value) for name, value in values.items()}
+
     def plain(self) -> dict[str, Any]:
         """Return every view as plain values, to be compared with those of another ledger."""
         return {
             "seq": self.seq,
             "cases": {case: state.to_dict() for case, state in sorted(self.cases.items())},
             "people": {person: vars(state) for person, state in sorted(self.people.items())},
+            **self.settings(SETTINGS),
             "policy": self.policy.to_dict() | {"version": self.policy.version},
-            "model": None if self.model is None else vars(self.model),
-            "candidate": None if self.candidate is None else vars(self.candidate),
-            "hooks": {hook: vars(state) for hook, state in sorted(self.hooks.items())},
-            "language_models": {person: vars(state) for person, state in sorted(self.language_models.items())},
-            "studio": None if self.studio is None else vars(self.studio),
-            "drift": self.drift.plain(),
             "tallies": {"/".join(tally): amount for tally, amount in sorted(self.counts.items()) if amount},
         }

@@ -27,7 +27,8 @@ from defero.service.views.cases import CaseState
 
 MODEL = "model"
 """In place of the id of a person."""
-ACTIONS = ("correct", "dismiss", "withdraw")
+_BEGUN = {"correct": corrected_watch, "dismiss": restarted_watch, "withdraw": without_correction}
+ACTIONS = tuple(_BEGUN)
 """Correct the promise by the outcomes since the change; leave it as it is; take back an earlier correction."""
 
 
@@ -52,7 +53,7 @@ class DriftBook:
     >>> book = DriftBook()
     >>> while book.alarm("p1") is None:
     ...     book.judge("p1", 0.9, right=False)
-    >>> book.act("p1", "correct")
+    >>> book.apply(DriftActed(person="p1", action="correct", by="p9"))
     >>> sorted(book.corrections()), book.alarm("p1")
     (['p1'], None)
     >>> DriftBook(book.plain()).plain() == book.plain()
@@ -85,15 +86,13 @@ class DriftBook:
         state = self.state(who)
         return None if state.alarmed else alarm_of(state.watch)
 
-    def raise_alarm(self, who: str) -> None:
-        """Remember that the alarm waits for somebody to act on it."""
-        self._states[who] = replace(self.state(who), alarmed=True)
-
-    def act(self, who: str, action: str) -> None:
-        """Correct, dismiss or withdraw; the watch begins anew."""
-        watch = self.state(who).watch
-        begin = {"correct": corrected_watch, "dismiss": restarted_watch, "withdraw": without_correction}[action]
-        self._states[who] = DriftState(begin(watch))
+    def apply(self, fact: DriftRaised | DriftActed) -> None:
+        """Remember that an alarm waits for somebody, or correct, dismiss or withdraw: then the watch begins anew."""
+        state = self.state(fact.person)
+        if isinstance(fact, DriftRaised):
+            self._states[fact.person] = replace(state, alarmed=True)
+        else:
+            self._states[fact.person] = DriftState(_BEGUN[fact.action](state.watch))
 
     def corrections(self) -> dict[str, float]:
         """Return what is added to the log-odds of promises, where it is not 0."""
@@ -120,14 +119,6 @@ def judged(before: CaseState, fact: Outcome, model: str | None) -> Iterator[tupl
             yield person, *promised[person], answer == fact.label
     if before.settled and not before.answers:
         yield MODEL, before.step.p_right, before.step.shift, before.step.label == fact.label
-
-
-def apply(book: DriftBook, fact: DriftRaised | DriftActed) -> None:
-    """Bring a book up to an alarm, or to what was done about it."""
-    if isinstance(fact, DriftActed):
-        book.act(fact.person, fact.action)
-    else:
-        book.raise_alarm(fact.person)
 
 
 def drift_rows(book: DriftBook, names: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -203,22 +194,8 @@ class Kept:
 ALONE, ONE, SEVERAL = "alone", "one", "several"
 GROUPS = (ALONE, ONE, SEVERAL)
 """Nobody was heard, one expert, or a panel of two and more."""
-
-
-@dataclass(frozen=True)
-class HeardFigures:
-    """Promised against kept of cases with an outcome.
-
-    Attributes
-    ----------
-    groups : {group: Kept}
-        Of the team's answer, for each of `GROUPS`.
-    covered : Kept
-        Of panels: somebody in them was right. What is promised is a lower bound.
-    """
-
-    groups: Mapping[str, Kept]
-    covered: Kept
+COVERED = "covered"
+"""Of panels: somebody in them was right. What is promised is a lower bound."""
 
 
 def group_of(state: CaseState) -> str:
@@ -243,11 +220,11 @@ def judged_by_heard(before: CaseState, outcome: Label) -> Iterator[tuple[str, in
         yield "panels_covered", int(outcome in labels) - int(not first and before.outcome in labels)
 
 
-def heard_figures(sums: Mapping[str, int]) -> HeardFigures:
-    """Return the figures from the team's sums by name of the tally.
+def heard_figures(sums: Mapping[str, int]) -> dict[str, Kept]:
+    """Return what was promised and kept by group, and of panels that are covered, from the team's sums by tally.
 
     >>> sums = {"outcomes_several": 10, "right_several": 8, "promised_judged_several": 9_000_000}
-    >>> heard_figures({**sums, "panels_covered": 9, "panels_promised": 8_500_000}).covered.kept
+    >>> heard_figures({**sums, "panels_covered": 9, "panels_promised": 8_500_000})[COVERED].kept
     0.9
     """
 
@@ -255,4 +232,4 @@ def heard_figures(sums: Mapping[str, int]) -> HeardFigures:
         return Kept.of(n=sums.get(n, 0), right=sums.get(right, 0), promised=sums.get(promised, 0) / MILLION)
 
     groups = {one: record(f"outcomes_{one}", f"right_{one}", f"promised_judged_{one}") for one in GROUPS}
-    return HeardFigures(groups, record(f"outcomes_{SEVERAL}", "panels_covered", "panels_promised"))
+    return groups | {COVERED: record(f"outcomes_{SEVERAL}", "panels_covered", "panels_promised")}

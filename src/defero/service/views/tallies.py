@@ -13,6 +13,11 @@ from defero.service import events
 from defero.service.views.cases import CaseState
 from defero.service.views.promises import MILLION, Kept, judged_by_heard
 
+Tally = tuple[str, str, str]
+"""Day, person ("" for the whole team), and what is counted."""
+Amount = tuple[str, str, int]
+"""Person, what is counted, and by how much."""
+TEAM = ""
 LENGTHS = (60, 600, 3_600, 28_800, 86_400)
 """Seconds up to which a time counts in a bucket; longer ones have a bucket of their own."""
 LONGER = "longer"
@@ -45,14 +50,14 @@ def bucket_of(seconds: float) -> str:
     return next((str(length) for length in LENGTHS if seconds <= length), LONGER)
 
 
-def timed_names(name: str, seconds: float) -> Iterator[tuple[str, int]]:
+def timed(person: str, name: str, seconds: float, *, sign: int = 1) -> Iterator[Amount]:
     """Yield the tallies of a length of time: milliseconds, and one in its bucket.
 
-    >>> list(timed_names("waited", 1.5))
-    [('waited', 1500), ('waited_60', 1)]
+    >>> list(timed("p1", "waited", 1.5))
+    [('p1', 'waited', 1500), ('p1', 'waited_60', 1)]
     """
-    yield name, round(1000 * seconds)
-    yield f"{name}_{bucket_of(seconds)}", 1
+    yield person, name, sign * round(1000 * seconds)
+    yield person, f"{name}_{bucket_of(seconds)}", sign
 
 
 def waited(sums: Iterable[Mapping[str, int]], name: str) -> Waited:
@@ -71,9 +76,6 @@ def waited(sums: Iterable[Mapping[str, int]], name: str) -> Waited:
     return Waited(n, total / n if n else None, tuple(within))
 
 
-Tally = tuple[str, str, str]
-"""Day, person ("" for the whole team), and what is counted."""
-TEAM = ""
 _DAY = 86_400
 
 
@@ -104,89 +106,90 @@ def tallies(before: CaseState | None, entry: events.Entry) -> Iterator[tuple[Tal
     Of a language model, and of the team: calls, calls_failed, paid (prices of calls), called_for (from request to
     reply).
     """
-    day, fact = day_of(entry.at), entry.fact
+    day = day_of(entry.at)
+    for person, name, amount in _amounts(before, entry):
+        yield (day, person, name), amount
+
+
+def _amounts(before: CaseState | None, entry: events.Entry) -> Iterator[Amount]:
+    """Yield the person, the name and the amount of each tally."""
+    fact = entry.fact
     match fact:
         case events.Received():
-            yield (day, TEAM, "received"), 1
+            yield TEAM, "received", 1
             if fact.unusual:
-                yield (day, TEAM, "unusual"), 1
+                yield TEAM, "unusual", 1
         case events.Asked():
             for who in (TEAM, fact.person):
-                yield (day, who, "asked"), 1
-                yield (day, who, "fees"), round(MILLION * fact.fee)
+                yield who, "asked", 1
+                yield who, "fees", round(MILLION * fact.fee)
         case events.Observed():
             for who in (TEAM, fact.person):
-                yield (day, who, "observed"), 1
+                yield who, "observed", 1
         case events.Compared():
-            yield from _compared(day, fact)
+            yield from _compared(fact)
         case events.Answered():
-            yield (day, fact.person, "answered" if fact.counted else "uncounted"), 1
+            yield fact.person, "answered" if fact.counted else "uncounted", 1
             if before is not None and before.asked == fact.person and before.asked_at is not None:
-                yield from timed(day, fact.person, "waited", entry.at - before.asked_at)
+                yield from timed(fact.person, "waited", entry.at - before.asked_at)
         case events.CallBegun() | events.CallFailed():
             for who in (TEAM, fact.person):
-                yield (day, who, "calls" if isinstance(fact, events.CallBegun) else "calls_failed"), 1
+                yield who, "calls" if isinstance(fact, events.CallBegun) else "calls_failed", 1
         case events.CallEnded():
             for who in (TEAM, fact.person):
-                yield (day, who, "paid"), round(MILLION * fact.price)
-                yield (day, who, "called_for"), round(1000 * fact.seconds)
+                yield who, "paid", round(MILLION * fact.price)
+                yield who, "called_for", round(1000 * fact.seconds)
         case events.Undone() if before is not None:
-            yield from _taken_back(day, before, fact)
+            yield from _taken_back(before, fact)
         case events.Skipped() | events.TimedOut():
-            yield (day, fact.person, fact.kind), 1
+            yield fact.person, fact.kind, 1
         case events.Settled():
-            yield (day, TEAM, "settled"), 1
-            yield (day, TEAM, "promised"), round(MILLION * fact.p_right)
+            yield TEAM, "settled", 1
+            yield TEAM, "promised", round(MILLION * fact.p_right)
             if not fact.heard:
-                yield (day, TEAM, "settled_alone"), 1
+                yield TEAM, "settled_alone", 1
             elif before is not None:
-                yield from timed(day, TEAM, "turnaround", entry.at - before.received_at)
+                yield from timed(TEAM, "turnaround", entry.at - before.received_at)
         case events.Outcome() if before is not None:
-            yield from _judged(day, before, fact)
+            yield from _judged(before, fact)
 
 
-def _compared(day: str, fact: events.Compared) -> Iterator[tuple[Tally, int]]:
-    yield (day, TEAM, "compared"), 1
-    yield (day, TEAM, "compared_same_label"), int(fact.same_label)
-    yield (day, TEAM, "compared_same_step"), int(fact.same_step)
-    yield (day, TEAM, "compared_asks"), int(fact.asks is not None)
+def _compared(fact: events.Compared) -> Iterator[Amount]:
+    yield TEAM, "compared", 1
+    yield TEAM, "compared_same_label", int(fact.same_label)
+    yield TEAM, "compared_same_step", int(fact.same_step)
+    yield TEAM, "compared_asks", int(fact.asks is not None)
 
 
-def _taken_back(day: str, before: CaseState, fact: events.Undone) -> Iterator[tuple[Tally, int]]:
+def _taken_back(before: CaseState, fact: events.Undone) -> Iterator[Amount]:
     """Yield what an answer that was taken back had added, and the answer of the case that rested on it."""
-    yield (day, fact.person, "answered" if fact.counted else "uncounted"), -1
+    yield fact.person, "answered" if fact.counted else "uncounted", -1
     if fact.asked_at is not None:
-        yield from timed(day, fact.person, "waited", fact.waited, sign=-1)
+        yield from timed(fact.person, "waited", fact.waited, sign=-1)
     if fact.counted and before.settled_at is not None and before.step is not None:
-        yield (day, TEAM, "settled"), -1
-        yield (day, TEAM, "promised"), -round(MILLION * before.step.p_right)
-        yield from timed(day, TEAM, "turnaround", before.settled_at - before.received_at, sign=-1)
+        yield TEAM, "settled", -1
+        yield TEAM, "promised", -round(MILLION * before.step.p_right)
+        yield from timed(TEAM, "turnaround", before.settled_at - before.received_at, sign=-1)
 
 
-def timed(day: str, person: str, name: str, seconds: float, *, sign: int = 1) -> Iterator[tuple[Tally, int]]:
-    """Yield a length of time in milliseconds, and one for its bucket."""
-    for tally, amount in timed_names(name, seconds):
-        yield (day, person, tally), sign * amount
-
-
-def _judged(day: str, before: CaseState, fact: events.Outcome) -> Iterator[tuple[Tally, int]]:
+def _judged(before: CaseState, fact: events.Outcome) -> Iterator[Amount]:
     """Yield what an outcome says of the team and of those who answered; a correction takes back the earlier one."""
     first = before.outcome is None
     if before.settled and before.step is not None:
         if first:
-            yield (day, TEAM, "outcomes"), 1
-            yield (day, TEAM, "promised_judged"), round(MILLION * before.step.p_right)
-        yield (day, TEAM, "right"), _change(before.step.label, before, fact)
+            yield TEAM, "outcomes", 1
+            yield TEAM, "promised_judged", round(MILLION * before.step.p_right)
+        yield TEAM, "right", _change(before.step.label, before, fact)
         for name, amount in judged_by_heard(before, fact.label):
-            yield (day, TEAM, name), amount
+            yield TEAM, name, amount
     promised = dict(zip(before.was_asked, before.promised, strict=True))
     for person, answer in before.answers:
         if person not in promised:  # nobody promised anything of whoever was not asked
             continue
         if first:
-            yield (day, person, "judged"), 1
-            yield (day, person, "promised"), round(MILLION * promised[person])
-        yield (day, person, "right"), _change(answer, before, fact)
+            yield person, "judged", 1
+            yield person, "promised", round(MILLION * promised[person])
+        yield person, "right", _change(answer, before, fact)
 
 
 def _change(label: object, before: CaseState, fact: events.Outcome) -> int:

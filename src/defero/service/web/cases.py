@@ -83,10 +83,7 @@ def get_trail(case: CaseId, office: InOffice) -> dict[str, Any]:
         names = contents.read_names(connection)
     if not entries:
         raise Problem(404, "There is no such case.", case=case)
-    lines = [
-        {"seq": one.seq, "at": one.at, "kind": one.fact.kind, **vars(one.fact), "note": notes.get(one.seq)}
-        for one in entries
-    ]
+    lines = [{**one.to_dict(), "note": notes.get(one.seq)} for one in entries]
     return {"case": case, "entries": lines, "names": names}
 
 
@@ -111,16 +108,16 @@ def decisions(
     with office.database.read() as connection:
         entries = list(log.read_log(connection, after=after, kinds=("settled",), limit=limit))
         known, names = read_contents(connection, [str(one.case) for one in entries]), read_names(connection)
-    settled = [(one, one.fact) for one in entries if isinstance(one.fact, Settled)]
     shown = [
         {
             "seq": one.seq,
             "case": one.case,
             "key": known.get(str(one.case), (None, None))[0],
             "at": one.at,
-            **decided(fact, names),
+            **decided(one.fact, names),
         }
-        for one, fact in settled
+        for one in entries
+        if isinstance(one.fact, Settled)
     ]
     return {"decisions": shown, "next": entries[-1].seq if entries else after}
 

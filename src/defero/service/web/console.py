@@ -23,7 +23,7 @@ from defero.service.store.contents import read_names
 from defero.service.store.database import reachable
 from defero.service.store.log import CASES, TALLIES
 from defero.service.store.saved_views import open_ledger
-from defero.service.views.promises import ALONE, MODEL, ONE, SEVERAL, drift_rows, heard_figures
+from defero.service.views.promises import ALONE, COVERED, MODEL, ONE, SEVERAL, drift_rows, heard_figures
 from defero.service.views.tallies import (
     LENGTHS,
     TEAM,
@@ -33,7 +33,6 @@ from defero.service.views.tallies import (
     flow,
     flow_by_day,
     mean_wait,
-    person_figures,
     ratio,
     sums_of,
     waited,
@@ -112,7 +111,7 @@ def get_drift(office: InOffice) -> dict[str, Any]:
     with office.database.read() as connection:
         ledger, names = open_ledger(connection, now=office.clock()), read_names(connection)
         entries = log.last_of_kinds(connection, kinds=("drift_raised", "drift_acted"), limit=_MOST_HISTORY)
-    history = [{"seq": one.seq, "at": one.at, "kind": one.fact.kind, **vars(one.fact)} for one in entries]
+    history = [one.to_dict() for one in entries]
     return {"drift": drift_rows(ledger.drift, names), "history": history, "on_drift": ledger.policy.on_drift}
 
 
@@ -167,7 +166,7 @@ def load_panel(sight: Sight) -> dict[str, Any]:
             "name": sight.name(one.person),
             "asked_today": sight.ledger.asked_today[one.person],
             "waiting": sight.waiting.get(one.person, Waiting(0, None)),
-            "did": person_figures(sight.of(one.person), sight.period, one.person),
+            "did": sight.did(one.person),
         }
         for one in sight.experts()
     ]
@@ -176,19 +175,15 @@ def load_panel(sight: Sight) -> dict[str, Any]:
 
 def promises_panel(sight: Sight) -> dict[str, Any]:
     """Return promised against kept, of the team and of each expert."""
-    rows = [("the team", flow(sight.of(), sight.period).record())]
-    people = [
-        (one.person, person_figures(sight.of(one.person), sight.period, one.person).record) for one in sight.experts()
-    ]
-    return {"rows": [*rows, *((sight.name(person), record) for person, record in people)]}
+    people = [(sight.name(one.person), sight.did(one.person).record) for one in sight.experts()]
+    return {"rows": [("the team", flow(sight.of(), sight.period).record()), *people]}
 
 
 def heard_panel(sight: Sight) -> dict[str, Any]:
     """Return promised against kept by how many were heard; and whether panels had somebody who was right."""
     figures = heard_figures(sums_of(sight.of(), sight.period))
-    names = {ALONE: "nobody", ONE: "one expert", SEVERAL: "two or more"}
-    rows = [(names[group], record) for group, record in figures.groups.items()]
-    return {"rows": [*rows, ("coverage of two or more", figures.covered)]}
+    names = {ALONE: "nobody", ONE: "one expert", SEVERAL: "two or more", COVERED: "coverage of two or more"}
+    return {"rows": [(names[group], record) for group, record in figures.items()]}
 
 
 def waiting_panel(sight: Sight) -> dict[str, Any]:
@@ -211,10 +206,7 @@ def money_panel(sight: Sight) -> dict[str, Any]:
         "policy": policy,
         "errors_cost": errors,
         "fee_per_case": ratio(did.fees, did.settled),
-        "by_person": [
-            (sight.name(one.person), person_figures(sight.of(one.person), sight.period, one.person).fees)
-            for one in sight.experts()
-        ],
+        "by_person": [(sight.name(one.person), sight.did(one.person).fees) for one in sight.experts()],
     }
 
 

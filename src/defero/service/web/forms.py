@@ -1,18 +1,21 @@
 """Forms of pages: their fields as the JSON that the API takes, and values as the texts that a form shows."""
 
-import json
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
+import orjson
 from pydantic import BaseModel
 
 from defero.data.tables.cells import text_of
+from defero.service.events import to_json
 
 Fields = dict[str, str]
 _BLANK = object()
+_DEEPEST = 3
+"""Members of members of members: a name of a million parts must not fill the memory."""
 
 
 def field_name(*way: object) -> str:
@@ -38,7 +41,7 @@ def form_values(schema: type[BaseModel], fields: Fields) -> dict[str, Any]:
     """
     tree: dict[str, Any] = {}
     for name, text in fields.items():
-        *way, last = map(unquote, name.split("/"))
+        *way, last = map(unquote, name.split("/", _DEEPEST))
         place = tree
         for part in way:
             if not isinstance(place.get(part), dict):
@@ -82,8 +85,8 @@ def _read(shape: Mapping[str, Any], sent: Any, known: Mapping[str, Any]) -> Any:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
         return text
 
 
@@ -121,7 +124,7 @@ def text_at(values: Any, *way: str) -> str:
     for part in way:
         values = values.get(part) if isinstance(values, Mapping) else None
     if isinstance(values, Mapping):
-        return json.dumps(dict(values)) if values else ""
+        return to_json(values) if values else ""
     if isinstance(values, list | tuple):
         return ", ".join(text_at(one) for one in values)
     return "" if values is None else values if isinstance(values, str) else text_of(values)

@@ -41,11 +41,7 @@ def me(request: Request) -> dict[str, str]:
 def people(office: InOffice) -> dict[str, Any]:
     """Return everybody."""
     ledger, names = office.views()
-    shown = [
-        person_reply(one, names.get(person, person), ledger.asked_today[person])
-        for person, one in ledger.people.items()
-    ]
-    return {"people": shown}
+    return {"people": [person_reply(ledger, person, names.get(person, person)) for person in ledger.people]}
 
 
 @router.at("POST /v1/people", LEAD, 409, response_model=PersonOut, status_code=201)

@@ -20,7 +20,7 @@ from defero.service.store.saved_views import open_ledger
 from defero.service.views import Ledger
 from defero.service.views.policy import Person
 from defero.service.views.promises import MODEL, drift_rows
-from defero.service.views.tallies import TEAM, Counts, Period, Tally
+from defero.service.views.tallies import TEAM, Counts, Period, PersonFigures, Tally, person_figures
 from defero.service.web import charts
 from defero.service.web.forms import field_name, scaled, text_at
 from defero.service.web.requests import the_office
@@ -229,6 +229,10 @@ class Sight:
     def of(self, person: str = TEAM) -> Counts:
         """Return the tallies of a person, or of the team."""
         return self.by_person.get(person, {})
+
+    def did(self, person: str) -> PersonFigures:
+        """Return what a person did in the period."""
+        return person_figures(self.of(person), self.period, person)
 
     def name(self, person: str) -> str:
         """Return the name of a person."""

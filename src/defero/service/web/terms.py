@@ -80,7 +80,7 @@ def get_models(office: InOffice) -> dict[str, Any]:
     """Return the model that decides, the one beside it, and everything that was loaded or switched."""
     with office.database.read() as connection:
         ledger, entries = open_ledger(connection, now=office.clock()), list(log.read_log(connection, kinds=_KINDS))
-    history = [{"seq": one.seq, "at": one.at, "kind": one.fact.kind, **vars(one.fact)} for one in entries]
+    history = [one.to_dict() for one in entries]
     shown = {"model": ledger.model, "candidate": ledger.candidate}
     return {**{name: None if one is None else vars(one) for name, one in shown.items()}, "history": history}
 
