@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from defero.core.checks.arrays import numbers, one_of
-from defero.core.display import number
 from defero.core.errors import InputError
+from defero.core.wording import number
 from defero.judge.intervals import check_level
 
 Alternative = Literal["two-sided", "greater", "less"]

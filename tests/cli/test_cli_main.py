@@ -9,7 +9,7 @@ from clinic import DOCTORS, enter, lesions, run
 
 from defero import DeferralClassifier, Recipe, __version__
 from defero.core.errors import InputError
-from defero.core.targets import TARGETS
+from defero.core.registry import TARGETS
 from defero.losses.registry import LOSSES
 
 COMMANDS = ["demo", "fit", "evaluate", "report", "route", "add-expert"]

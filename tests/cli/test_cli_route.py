@@ -14,8 +14,8 @@ from clinic import DOCTORS, FIT, enter, lesions, run
 
 from defero import Team
 from defero.data.tables import read as reading
-from defero.data.tables.formats import write_decisions
 from defero.data.tables.read import read_frame
+from defero.data.tables.write import write_decisions
 from defero.study.routing.decisions import blank_where
 from defero.team.panel import with_decider
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from defero import Team
-from defero.core.display import html_table, text_table
+from defero.core.wording import html_table, text_table
 
 N = 1_000
 

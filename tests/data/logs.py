@@ -1,8 +1,7 @@
 """A log of answers in a file, joined to items as `read_cases` does."""
 
 from defero.data.answers.read_log import join_answers, long_columns
-from defero.data.tables.formats import first_row
-from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.read import first_row, read_chunks, read_frame
 
 
 def read_long(path, items, **options):

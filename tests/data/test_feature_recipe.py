@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import InputError, ModelFolderError, TableError
-from defero.data.recipes.columns import remark_sentences
+from defero.data.recipes.columns import LARGEST_NUMBER, remark_sentences
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.usual import LARGEST_NUMBER
-from defero.data.tables.formats import first_row
-from defero.data.tables.read import read_chunks, read_frame
+from defero.data.tables.read import first_row, read_chunks, read_frame
 
 TRAIN = pd.DataFrame(
     {

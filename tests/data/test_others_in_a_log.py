@@ -2,8 +2,8 @@
 
 import pytest
 
-from defero.data.case_reader import cases_in
 from defero.data.cases import CaseFile
+from defero.data.read_cases import cases_in
 from defero.data.table_spec import TableSpec
 from defero.data.tables.read import TableSource
 

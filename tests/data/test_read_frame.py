@@ -13,8 +13,7 @@ import pytest
 import defero.data
 from defero import read_cases
 from defero.core.errors import InputError, TableError
-from defero.data.tables.formats import first_row
-from defero.data.tables.read import NoRowsError, read_chunks, read_frame
+from defero.data.tables.read import NoRowsError, first_row, read_chunks, read_frame
 
 FRAME = pd.DataFrame(
     {

@@ -12,8 +12,8 @@ from study_results import write_study
 
 from defero.core.codec import pack, unpack
 from defero.core.errors import TableError
+from defero.data.recipes.columns import UsualRanges, usual_bounds
 from defero.data.recipes.recipe import FeatureRecipe
-from defero.data.recipes.usual import UsualRanges, usual_bounds
 from defero.datasets.tables import credit_default, recidivism_people
 
 SPLITS = 20

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from defero.core.errors import InputError, TableError
-from defero.data.tables.formats import write_decisions
 from defero.data.tables.read import read_frame
+from defero.data.tables.write import write_decisions
 
 FIRST = {"id": ["p1", "p2"], "route": np.array(["model", "dr_a"], dtype=object), "p_model": np.array([0.1, 1 / 3])}
 SECOND = {"id": ["p,3"], "route": ["dr_ü"], "p_model": [0.25]}

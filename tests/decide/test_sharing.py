@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from defero import Team, Terms
-from defero.decide.sharing import ALIKE
+from defero.decide.rules import ALIKE
 
 TEN = [f"dr_{j}" for j in range(10)]
 

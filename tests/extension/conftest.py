@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from defero.data.exports.export import EXPORTS
-from defero.data.tables.formats import TABLE_FORMATS
+from defero.data.tables.read import TABLE_FORMATS
 from defero.datasets.catalog import DATASETS
 from defero.decide.panels import TARGETS
 from defero.decide.votes import VOTES

@@ -6,7 +6,7 @@ import pytest
 from outside_package import example, install, run
 
 from defero.core.errors import TableError
-from defero.data.tables.formats import table_format
+from defero.data.tables.read import table_format
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_metrics_team import judged, random_trial
 
-from defero.core.display import plain
+from defero.core.wording import plain
 from defero.judge.intervals import Share
 from defero.judge.record import tables
 from defero.judge.record.figures import Figure, FigureTable, Whisker

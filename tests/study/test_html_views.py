@@ -8,7 +8,7 @@ import pytest
 from scored import fitted
 
 from defero import Study, read_cases
-from defero.core.display import html_table, text_table
+from defero.core.wording import html_table, text_table
 from defero.datasets import wedge
 from defero.study.routing.decisions import Routing
 

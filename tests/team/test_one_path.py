@@ -11,7 +11,7 @@ import pytest
 from defero import Team, Terms
 from defero.core.errors import InputError
 from defero.decide.cascade import Marking, moved
-from defero.decide.sharing import ALIKE
+from defero.decide.rules import ALIKE
 from defero.judge import Judge
 
 SEEDS = range(6)

@@ -2,13 +2,17 @@
 
 One new file and one line of registration add a name, inside this package or outside of it. A package that is
 installed adds names through the entry-point group of the registry, without being imported first.
+
+The registry of targets is here because `decide.panels` makes the promises and `judge` judges them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
+from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError
 from defero.core.wording import did_you_mean, join_names
 
@@ -108,3 +112,55 @@ class Registry(Mapping[str, Value], Generic[Value]):
 
     def __len__(self) -> int:
         return len(tuple(iter(self)))
+
+
+@dataclass(frozen=True)
+class Target:
+    """A promise about sets {j: P(expert j is right) >= tau}, for items that some expert gets right.
+
+    Attributes
+    ----------
+    threshold : callable
+        (expert_proba (n, J), right (n, J), *, alpha) -> tau, the largest that keeps the promise; `right` says who is
+        known to have been right, and each row has somebody.
+    judge : callable
+        (inside (m, J), right (m, J)) -> (m,): what each set achieves, in [0, 1]. The promise is about its mean.
+    promise : str
+        The promise in words, with the fields {level}, the share promised, and {expert}, "expert" or
+        "observed expert".
+    of_panel : str
+        What the panel of a deferred case does, with the field {level}, where at least one expert is right; "" for the
+        words of `promise`.
+    broken : str
+        What panels do that break it, after the word "Panels" and before "than promised".
+    at_most : bool
+        Is the mean of `judge` promised to be at most alpha? Else it is at least 1 - alpha.
+    """
+
+    threshold: Callable[..., float]
+    judge: Callable[[BoolArray, BoolArray], FloatArray]
+    promise: str
+    broken: str
+    at_most: bool = False
+    of_panel: str = ""
+
+    def level(self, alpha: float) -> float:
+        """Return the mean that is promised: alpha, or 1 - alpha."""
+        return alpha if self.at_most else 1 - alpha
+
+    @property
+    def bound(self) -> str:
+        """Return "at most" or "at least"."""
+        return "at most" if self.at_most else "at least"
+
+
+TARGETS: Registry[Target] = Registry("target", group="defero.targets", kind=Target)
+
+
+TARGETS.register_lazily("any-correct", "defero.decide.panels.thresholds:ANY_CORRECT")
+
+
+TARGETS.register_lazily("all-correct", "defero.decide.panels.thresholds:ALL_CORRECT")
+
+
+TARGETS.register_lazily("missed-share", "defero.decide.panels.thresholds:MISSED_SHARE")

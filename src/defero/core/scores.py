@@ -19,8 +19,8 @@ from defero.core.checks.arrays import (
     read_only,
     set_frozen,
 )
-from defero.core.display import Tabular
 from defero.core.errors import InputError
+from defero.core.wording import Tabular
 
 Link = Literal["logit", "log", "weight", "share"]
 """How a raw expert score becomes a probability: sigmoid(raw), exp(raw) (may pass 1), no probability at all but one of

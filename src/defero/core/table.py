@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_length, frozen, names, read_only
-from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
 from defero.core.labels import (
     Labels,
@@ -25,7 +24,7 @@ from defero.core.labels import (
 )
 from defero.core.order import row_order
 from defero.core.splits import split_by_time, split_in_order
-from defero.core.wording import count_of, join_names
+from defero.core.wording import Preformatted, count_of, join_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,9 +14,8 @@ from defero.core.checks.arrays import (
     set_columns,
     set_frozen,
 )
-from defero.core.checks.experts import answer_numbers
 from defero.core.errors import InputError
-from defero.core.labels import MISSING, Labels
+from defero.core.labels import MISSING, Labels, answer_numbers
 from defero.core.results import Decision, ExpertSets
 from defero.core.scores import Scores
 

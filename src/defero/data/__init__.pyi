@@ -9,10 +9,10 @@ from defero.data.exports.label_studio import tasks_with_decisions as tasks_with_
 from defero.data.exports.label_studio import write_label_studio as write_label_studio
 from defero.data.recipes.pictures import PictureFiles as PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe as FeatureRecipe
-from defero.data.tables.formats import TABLE_FORMATS as TABLE_FORMATS
-from defero.data.tables.formats import TableFormat as TableFormat
-from defero.data.tables.formats import first_row as first_row
-from defero.data.tables.formats import open_text as open_text
-from defero.data.tables.formats import write_decisions as write_decisions
+from defero.data.tables.read import TABLE_FORMATS as TABLE_FORMATS
+from defero.data.tables.read import TableFormat as TableFormat
+from defero.data.tables.read import first_row as first_row
+from defero.data.tables.read import open_text as open_text
 from defero.data.tables.read import read_chunks as read_chunks
 from defero.data.tables.read import read_frame as read_frame
+from defero.data.tables.write import write_decisions as write_decisions

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError, Message
 from defero.core.labels import Labels
 from defero.core.table import ExpertTable
+from defero.core.wording import Preformatted
 from defero.data.answers.spellings import Spellings
 from defero.data.exports.export import TABLE, Export, export_of, takes_control
 from defero.data.recipes.pictures import PictureRecipe

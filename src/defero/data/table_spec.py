@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from typing import Any, Self, TypedDict
 
-Rename = Mapping[str, str] | str | PathLike[str]
-"""From a spelling to the class that is meant, "" for none; or a file with the columns from and to."""
+from defero.core.errors import InputError
+from defero.data.answers.spellings import Rename, Spellings
+from defero.data.tables.cells import BlankCells
+
 STEP = " / "
 
 
@@ -111,3 +112,37 @@ class Control:
         elif self.kind == "taxonomy":
             value = [str(answer).split(STEP)]
         return {"from_name": self.from_name, "to_name": self.to_name, "type": self.kind, "value": {self.kind: value}}
+
+
+def checked_spec(
+    *,
+    expert_names: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    text: str | Sequence[str] = (),
+    rename: Rename | None = None,
+    blank: Sequence[str] = (),
+    log: bool = False,
+    **words: Any,
+) -> TableSpec:
+    """Check what somebody says of a table, in the words of `read_cases`; `log` tells whether there is a log of answers.
+
+    >>> checked_spec(label="truth", blank=["n/a ", "-9"]).blank
+    ('n/a', '-9')
+    """
+    words |= {name: str(words[name]) for name in ("label", "key") if words.get(name) is not None}
+    meant, none = Spellings.of(rename=rename, blank=blank).meant, BlankCells.of(blank).values
+    return TableSpec(
+        expert_names=_names(expert_names, "expert_names"),
+        features=_names(features, "features"),
+        text=(text,) if isinstance(text, str) else tuple(text),
+        rename={written: text for written, text in meant.items() if written not in none},
+        blank=none,
+        log=log,
+        **words,
+    )
+
+
+def _names(names: Sequence[str] | None, argument: str) -> tuple[str, ...] | None:
+    if isinstance(names, str):
+        raise InputError(f"must be a list of column names, got the text {names!r}.", argument=argument)
+    return None if names is None else tuple(map(str, names))

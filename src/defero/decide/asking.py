@@ -15,8 +15,7 @@ from defero.core.checks.arrays import (
     names,
     whole_number,
 )
-from defero.core.checks.experts import answers_and_model, expert_probabilities
-from defero.core.labels import MISSING, Labels, named
+from defero.core.labels import MISSING, Labels, answers_and_model, expert_probabilities, named
 from defero.core.law import Law
 from defero.core.results import MODEL, InTurn, NextSteps
 from defero.decide.costs import ErrorCosts, after_one_answer

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.display import Tabular
 from defero.core.errors import Argument, InputError
-from defero.core.wording import count_of, money
+from defero.core.wording import Tabular, count_of, money
 from defero.decide.frontier import along, area_between, frontier_steps, quality_at, upper_hull
 
 MOST_POINTS = 200

@@ -20,10 +20,10 @@ from defero.core.checks.arrays import FloatArray
 from defero.core.codec import Packed, pack, unpack
 from defero.core.errors import ModelFolderError
 from defero.core.labels import Labels, encode_labels, find_classes, refuse_gaps
-from defero.data.recipes.read_texts import read_texts, summed_columns
-from defero.data.recipes.recipe import FeatureRecipe
+from defero.data.recipes.columns import UsualRanges
+from defero.data.recipes.read_texts import read_texts
+from defero.data.recipes.recipe import FeatureRecipe, summed_columns
 from defero.data.recipes.text_vectors import vectors_for_texts
-from defero.data.recipes.usual import UsualRanges
 from defero.decide.rules import MostLikelyRight, Rule
 from defero.estimators.recipe import Recipe
 from defero.estimators.skilled import SkilledTeam, with_population

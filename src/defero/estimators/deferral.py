@@ -1,5 +1,6 @@
 """DeferralClassifier: a network with one output per class and one per expert, trained on one surrogate loss."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -7,10 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from defero.core.checks.arrays import one_of
 from defero.core.errors import InputError
 from defero.estimators.base import DeferralEstimator
-from defero.estimators.deep_nets import as_onnx, check_net, check_torch, checked_items, has_axes, is_deep
-from defero.estimators.recipe import NetworkOptions, Recipe
+from defero.estimators.recipe import (
+    SMALL_NETS,
+    NetworkOptions,
+    Recipe,
+    as_onnx,
+    check_torch,
+    checked_items,
+    has_axes,
+    has_torch,
+    is_deep,
+)
 from defero.estimators.skilled import SkilledTeam, learn_table
 from defero.estimators.training_data import AnswerWeights, TrainingData
 from defero.losses.registry import LOSSES
@@ -193,3 +204,29 @@ class DeferralClassifier(DeferralEstimator):
             )
         elif precision not in (None, "float32", "float64"):
             raise InputError(f"must be one of float32, float64 here, got {precision!r}.", argument="precision")
+
+
+def check_net(net: object) -> None:
+    """Raise unless this is a valid `net`."""
+    if _is_module(net) or (isinstance(net, str) and net in SMALL_NETS):
+        return
+    if isinstance(net, str) and not has_torch():
+        if "-" not in net and ":" not in net:
+            one_of("net", net, SMALL_NETS)
+        check_torch(net, "auto")
+    from defero.nets.named import NET_NAMES, is_net_name, meant_net  # imported here: it loads torch
+
+    if isinstance(net, str) and is_net_name(net):
+        return
+    hint = meant_net(net, SMALL_NETS) if isinstance(net, str) else "."
+    raise InputError(
+        f"must be 'auto', 'linear', 'mlp', the name of a deep net ({', '.join(NET_NAMES)}) or a "
+        f"torch.nn.Module, got {net!r}{hint}",
+        argument="net",
+    )
+
+
+def _is_module(net: object) -> bool:
+    """Return whether this is a torch.nn.Module, without loading torch: whoever has one has loaded it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(net, torch.nn.Module)

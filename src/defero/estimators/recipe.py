@@ -1,10 +1,18 @@
-"""Recipe: how `DeferralClassifier` trains its network. Needs no torch."""
+"""Recipe: which network `DeferralClassifier` trains, and how. Needs no torch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from defero.core.checks.arrays import one_of, whole_number
-from defero.core.errors import InputError
+from defero.core.errors import Argument, InputError
+from defero.data.recipes.pictures import PictureFiles
+from defero.learn.scorer import SkillScorer
+from defero.scorers import Scorer
+from defero.team.scoring import items_of_shape
 
 _CHOICES = {
     "branches": ("auto", "one", "heads", "two"),
@@ -98,3 +106,76 @@ class NetworkOptions:
     device: str | None = None
     progress: bool = False
     checkpoints: str | Path | None = None
+
+
+def has_torch() -> bool:
+    """Return whether torch is installed, without loading it."""
+    try:
+        return find_spec("torch") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def check_torch(net: str, loss: str) -> None:
+    """Raise if torch is not installed."""
+    if not has_torch():
+        raise InputError(
+            f"{Argument('net', net)} with {Argument('loss', loss)}: needs PyTorch, which is not installed: pip install "
+            f"'defero[train]'. Without it, pass {Argument('net', 'auto')} and {Argument('loss', 'auto')}."
+        )
+
+
+SMALL_NETS = ("auto", "linear", "mlp")
+
+_CHANNELS = (1, 2, 3, 4)
+
+
+def is_deep(net: object) -> bool:
+    """Return whether this is a deep net.
+
+    >>> is_deep("mlp"), is_deep("wrn-28-4")
+    (False, True)
+    """
+    return not (isinstance(net, str) and net in SMALL_NETS)
+
+
+def has_axes(X: Any) -> bool:
+    """Return whether X holds pictures or other items with more than one axis."""
+    return isinstance(X, PictureFiles) or getattr(X, "ndim", 2) > 2
+
+
+def checked_items(X: Any) -> Any:
+    """Return items as an array or as `PictureFiles`; pictures have their channels last.
+
+    >>> checked_items(np.zeros((2, 8, 8, 3), np.uint8)).shape
+    (2, 8, 8, 3)
+    """
+    if isinstance(X, PictureFiles):
+        return X
+    items = np.asarray(X)
+    if items.dtype == np.uint8 and items.ndim != 4:
+        raise InputError(
+            f": pictures must have shape (n, height, width, channels), got {items.shape}; grey ones have one channel: "
+            "X[..., None].",
+            argument="X",
+        )
+    if items.ndim == 4 and items.shape[3] not in _CHANNELS and items.shape[1] in _CHANNELS:
+        raise InputError(
+            f": pictures must have shape (n, height, width, channels), got {items.shape}, which looks like channels "
+            "first; pass np.moveaxis(X, 1, -1).",
+            argument="X",
+        )
+    return items_of_shape(items, tuple(items.shape[1:]), source="X")
+
+
+def as_onnx(scorer: Scorer) -> Scorer:
+    """Return the scorer of a deep net as an ONNX scorer, which runs without torch; others raise."""
+    if isinstance(scorer, SkillScorer):
+        return replace(scorer, base=as_onnx(scorer.base))
+    if scorer.kind == "onnx":
+        return scorer
+    export = getattr(scorer, "to_onnx", None)
+    if export is None:
+        raise InputError(f"export_onnx is for deep nets, got a model of kind {scorer.kind!r}; its save needs no torch.")
+    exported: Scorer = export()
+    return exported

@@ -11,12 +11,12 @@ from sklearn.utils.validation import validate_data
 
 from defero.core.answers import Answers, Triplets, group_by_expert
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, float_matrix, names, one_of, refuse_text
-from defero.core.checks.experts import complete_labels
 from defero.core.errors import Argument, InputError
-from defero.core.labels import Labels, code_answers, names_in
+from defero.core.labels import Labels, code_answers, complete_labels, names_in
 from defero.core.order import row_order
 from defero.core.wording import join_names
-from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumberedColumns, NumericColumn
+from defero.data.recipes.columns import SAYS_NOTHING, CategoricalColumn, NumericColumn
+from defero.data.recipes.inputs import NumberedColumns
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import find_encoder
 from defero.judge.weights import By, answer_weights
@@ -210,7 +210,8 @@ def training_matrix(
     """
     if hasattr(X, "columns"):
         validate_data(estimator, X, y, skip_check_array=True)
-        recipe = FeatureRecipe.learn(X, text=text, encoder=find_encoder(estimator.text_encoder), source="X")
+        encoder = None if estimator.text_encoder is None else find_encoder(estimator.text_encoder)
+        recipe = FeatureRecipe.learn(X, text=text, encoder=encoder, source="X")
         return (np.empty((len(X), 0)) if recipe.text else recipe.apply(X, source="X")), recipe
     if text is not None:
         raise InputError(f"names columns, but X is {type(X).__name__}; pass a DataFrame.", argument="text")

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, item_weights, numbers
-from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
-from defero.core.display import number
 from defero.core.errors import InputError
-from defero.core.labels import Labels, answer_matrix
+from defero.core.labels import Labels, answer_matrix, check_same_form, complete_labels
 from defero.core.results import MODEL, Decision
+from defero.core.results.decision import asked_answers, chosen_experts
 from defero.core.trial import Trial
+from defero.core.wording import number
 from defero.judge.intervals import Share, compare, holm
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, IntArray, frozen, index_numbers, refuse, whole_number
-from defero.core.checks.experts import chosen_experts, complete_labels
 from defero.core.errors import InputError
-from defero.core.labels import Labels
+from defero.core.labels import Labels, complete_labels
 from defero.core.results import Decision
+from defero.core.results.decision import chosen_experts
 from defero.judge.calibration import Forecasts, check_forecasts
 from defero.judge.intervals import Accuracies, Interval, ratio
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv
 
 from defero.core.checks.arrays import FloatArray, IntArray, flags, frozen, numbers, one_of, refuse, share
-from defero.core.display import Plain, number
 from defero.core.errors import InputError
+from defero.core.wording import Plain, number
 
 Interval = Literal["wilson", "clopper-pearson"]
 

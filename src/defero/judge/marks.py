@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import FloatArray, probability
-from defero.core.display import Plain
 from defero.core.errors import Argument, InputError
+from defero.core.wording import Plain
 from defero.judge.intervals import Share, check_level
 
 

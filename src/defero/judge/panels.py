@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, check_shape, true_or_false
-from defero.core.display import Plain
 from defero.core.errors import InputError
+from defero.core.registry import TARGETS
 from defero.core.results import ExpertSets
-from defero.core.targets import TARGETS
 from defero.core.trial import Trial
+from defero.core.wording import Plain
 from defero.judge.intervals import Share, clopper_pearson_interval
 from defero.judge.record.members import FEW, Verdict
 

@@ -17,10 +17,8 @@ from defero.core.checks.arrays import (
     names,
     probabilities,
 )
-from defero.core.checks.experts import answer_numbers
-from defero.core.display import Plain, number
-from defero.core.labels import MISSING
-from defero.core.wording import list_in_words
+from defero.core.labels import MISSING, answer_numbers
+from defero.core.wording import Plain, list_in_words, number
 from defero.judge.intervals import check_level
 from defero.judge.shared_chance import (
     Common,

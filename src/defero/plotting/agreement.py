@@ -9,8 +9,7 @@ from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.checks.experts import check_same_form, complete_labels
-from defero.core.labels import answer_matrix, missing_cells
+from defero.core.labels import answer_matrix, check_same_form, complete_labels, missing_cells
 from defero.core.trial import Trial
 from defero.judge import Accuracies, reliability_bins
 from defero.judge.intervals import simultaneous_level

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import IntArray, names
-from defero.core.checks.experts import asked_answers, check_same_form, chosen_experts, complete_labels
-from defero.core.labels import answer_matrix
+from defero.core.labels import answer_matrix, check_same_form, complete_labels
 from defero.core.results import Decision
+from defero.core.results.decision import asked_answers, chosen_experts
 from defero.core.trial import Trial
 from defero.judge import GroupCalibration, decision_calibration
 from defero.judge.intervals import Interval

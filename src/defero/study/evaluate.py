@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from defero.core import Answers, ExpertTable
 from defero.core.checks.arrays import BoolArray
-from defero.core.display import plain
 from defero.core.errors import Argument, InputError, Message, TableError
 from defero.core.trial import Trial
-from defero.core.wording import count_of, join_names
+from defero.core.wording import count_of, join_names, plain
 from defero.data.cases import Cases
 from defero.data.copies import equal_rows
 from defero.data.fingerprint import combined, row_fingerprints

@@ -14,13 +14,13 @@ import numpy as np
 from defero.core import ExpertTable
 from defero.core.checks.arrays import one_of
 from defero.core.errors import Argument, InputError, Message
-from defero.core.targets import TARGETS
+from defero.core.registry import TARGETS
 from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.scored_cases import late_note
 from defero.decide.terms import TeamTerms, Terms
-from defero.estimators.deep_nets import check_torch, has_torch
+from defero.estimators.recipe import check_torch, has_torch
 from defero.judge import check_answering, shared_errors
 from defero.learn.classes import Classes
 from defero.learn.scorer import SkillScorer

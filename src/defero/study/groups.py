@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from defero.core.checks.arrays import BoolArray, IntArray
-from defero.core.display import Plain
 from defero.core.errors import Argument, InputError
-from defero.core.wording import percent
+from defero.core.wording import Plain, percent
 from defero.data.tables.cells import is_blank, no_such_column, text_of
 from defero.judge.intervals import Share
 from defero.judge.record.figures import Cell, Figure, FigureTable, in_points

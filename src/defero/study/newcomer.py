@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from defero.core import ExpertTable
-from defero.core.display import plain
 from defero.core.errors import Argument, Message, TableError
-from defero.core.wording import count_of, join_names, percent
+from defero.core.wording import count_of, join_names, percent, plain
 from defero.data.answers.spellings import alike_expert_notes, alike_experts
 from defero.data.cases import Cases
 from defero.data.recipes.pictures import PictureRecipe

@@ -9,7 +9,8 @@ from defero.core.wording import join_names
 from defero.data.answers.class_codes import NO_CLASS, matching_codes
 from defero.data.cases import Cases
 from defero.data.fingerprint import row_fingerprints
-from defero.data.recipes.columns import CategoricalColumn, odd_cells
+from defero.data.recipes.columns import CategoricalColumn
+from defero.data.recipes.inputs import odd_cells
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import row_number
 from defero.data.tables.wide import plain_name

@@ -17,7 +17,7 @@ from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names
 from defero.data.cases import Cases
 from defero.data.copies import equal_rows
-from defero.data.recipes.columns import refuse_unused
+from defero.data.recipes.inputs import refuse_unused
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.tables.cells import is_blank, numbers, quote_cell, row_number
 from defero.data.tables.wide import PARTS, name_text, part_named

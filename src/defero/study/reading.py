@@ -11,12 +11,11 @@ from defero.core import ExpertTable
 from defero.core.answers import MISSING, Answers
 from defero.core.errors import Argument, InputError
 from defero.core.wording import join_names
-from defero.data.case_reader import cases_in
 from defero.data.cases import CaseFile, Cases
 from defero.data.exports.export import TABLE, format_of, takes_control
-from defero.data.read_cases import checked_spec
+from defero.data.read_cases import cases_in
 from defero.data.recipes.pictures import PictureRecipe
-from defero.data.table_spec import SaidAgain, TableSpec
+from defero.data.table_spec import SaidAgain, TableSpec, checked_spec
 from defero.data.tables.bad_rows import STOP, are_skipped
 from defero.data.tables.cells import BlankCells
 from defero.data.tables.read import Table, TableSource

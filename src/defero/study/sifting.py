@@ -17,9 +17,9 @@ from defero.data.recipes.pictures import PictureRecipe
 from defero.data.scored_cases import bad_scores
 from defero.data.tables.bad_rows import BadCell, BadRows, BadRowsError, bad_cell, list_of_bad_rows, listed
 from defero.data.tables.cells import is_missing_spelling, numbers
-from defero.data.tables.formats import write_decisions
 from defero.data.tables.parquet import FolderPart, folder_parts
 from defero.data.tables.read import ROWS_AT_ONCE
+from defero.data.tables.write import write_decisions
 from defero.decide.terms import TeamTerms
 from defero.study.engines import Engine
 from defero.study.money import bad_fees

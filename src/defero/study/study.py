@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from defero.core import ExpertTable
-from defero.core.display import Preformatted
 from defero.core.errors import InputError
-from defero.core.wording import join_names
+from defero.core.wording import Preformatted, join_names
 from defero.data.cases import Cases
 from defero.data.recipes.text_encoder import Encoder
 from defero.data.table_spec import SaidAgain
@@ -419,7 +418,7 @@ class Study(Preformatted):
         """
         team = self.ready().copy().forget_rows() if forget_rows else self.ready()
         if onnx:
-            from defero.estimators.deep_nets import as_onnx
+            from defero.estimators.recipe import as_onnx
 
             team = replace(team, scorer=as_onnx(team.scorer))
         team.save(Path(folder))

@@ -18,8 +18,19 @@ from defero.core.results import MODEL, Answer, Decision, ExpertSets
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
 from defero.decide.curve import Curve, curve_of
-from defero.decide.rules import Grounds, Members, MostLikelyRight, NeverAsk, at_least, best_expert, compare
-from defero.decide.sharing import ALIKE, Sharing, near_best, shared
+from defero.decide.rules import (
+    ALIKE,
+    Grounds,
+    Members,
+    MostLikelyRight,
+    NeverAsk,
+    Sharing,
+    at_least,
+    best_expert,
+    compare,
+    near_best,
+    shared,
+)
 from defero.decide.terms import TeamTerms
 from defero.decide.votes import VOTES, Ballot, answer_of_decider
 from defero.team.asking import DOES_NOT_PAY, by_pieces, gains_of, model_answer, settle_in_turn, with_prices

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, fee_matrix
-from defero.core.checks.experts import stratum_names
 from defero.core.codec import Within
 from defero.core.errors import Argument, InputError, Message
-from defero.core.labels import MISSING
+from defero.core.labels import MISSING, stratum_names
+from defero.core.registry import TARGETS
 from defero.core.results import MODEL, Decision, ExpertSets
 from defero.core.scores import Scores
-from defero.core.targets import TARGETS
 from defero.core.wording import count_of, join_names
 from defero.decide.panels.predictor import ExpertSetPredictor
 from defero.decide.rules import best_expert

@@ -11,8 +11,7 @@ from defero.core.labels import Labels
 from defero.core.order import HashArray, row_hashes
 from defero.core.scores import Scores, logit, sigmoid
 from defero.core.wording import join_names
-from defero.data.recipes.columns import NumberedColumns
-from defero.data.recipes.inputs import as_table, texts_in
+from defero.data.recipes.inputs import NumberedColumns, as_table, texts_in
 from defero.data.recipes.pictures import PictureFiles
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.learn.calibrator import Calibrator

@@ -39,10 +39,12 @@ def read_team(folder: Path, build: "type[Team]") -> "Team":
 
 def with_encoder(team: "Team", text_encoder: Encoder) -> "Team":
     """Return the team with the encoder of its texts as given, if it has one; a name in a model folder loads nothing."""
+    if text_encoder is None:
+        return team
     recipe = team.recipe
     embedded = recipe.embedded if isinstance(recipe, FeatureRecipe) else ()
     encoder = find_encoder(text_encoder)
-    if encoder is None and (text_encoder is None or not embedded):
+    if encoder is None and not embedded:
         return team
     if encoder is None:
         raise InputError(

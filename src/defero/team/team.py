@@ -16,19 +16,17 @@ from numpy.typing import ArrayLike
 
 from defero.core.answers import Answers
 from defero.core.checks.arrays import FloatArray, IntArray, names
-from defero.core.checks.experts import stratum_names
 from defero.core.codec import Count, Within
-from defero.core.display import Preformatted
 from defero.core.errors import Argument, InputError
-from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded
+from defero.core.labels import MISSING, Labels, encode_labels, encode_recorded, stratum_names
 from defero.core.law import Law
 from defero.core.results import Answer, Assignment, Decision, ExpertSets, NextSteps
 from defero.core.scores import Scores
-from defero.core.wording import count_of, join_names
+from defero.core.wording import Preformatted, count_of, join_names
+from defero.data.recipes.columns import UsualRanges
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_encoder import Encoder
-from defero.data.recipes.usual import UsualRanges
 from defero.decide.curve import Curve
 from defero.decide.rules import RULES, MostLikelyRight, Rule
 from defero.decide.terms import LIMITS, TeamTerms, Terms, checked

@@ -9,7 +9,7 @@ from conformal_problems import problems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from defero.core.targets import TARGETS as REGISTRY
+from defero.core.registry import TARGETS as REGISTRY
 from defero.decide.panels.thresholds import rows_needed
 from defero.judge import missed_share, set_coverage
 

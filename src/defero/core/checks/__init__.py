@@ -1,1 +1,1 @@
-"""Checks at the public edge: arrays, answers of experts, options."""
+"""Checks at the public edge: arrays, scores, options."""

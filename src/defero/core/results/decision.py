@@ -5,12 +5,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names, set_columns
-from defero.core.display import Tabular
+from defero.core.checks.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_length,
+    check_shape,
+    names,
+    refuse,
+    set_columns,
+)
 from defero.core.errors import InputError
-from defero.core.labels import Labels
-from defero.core.wording import count_of, join_names, money
+from defero.core.labels import Labels, missing_cells
+from defero.core.wording import Tabular, count_of, join_names, money
 
 MODEL = -1
 MUCH = 10
@@ -336,3 +345,40 @@ class Assignment(Deciders):
 def _money(amount: float) -> str:
     """Write an amount with two decimals, or with two digits where it is small."""
     return f"{amount:,.2f}" if amount >= 0.1 else f"{amount:.2g}"
+
+
+def chosen_experts(expert: ArrayLike | Decision) -> IntArray:
+    """Return who answers each item, (n,): -1 for the model, else the expert's index.
+
+    >>> chosen_experts([0, -1]).tolist()
+    [0, -1]
+    """
+    chosen = np.asarray(expert.expert if isinstance(expert, Decision) else expert)
+    check_shape("expert", chosen, ("n",), like=", one choice per item")
+    if chosen.size and chosen.dtype.kind not in "iu":
+        raise InputError(f"must be expert numbers, -1 for the model, got dtype {chosen.dtype}.", argument="expert")
+    refuse("expert", chosen, chosen < MODEL, "must be -1 (the model) or an expert's number")
+    return chosen.astype(np.int64)
+
+
+def asked_answers(chosen: IntArray, columns: Labels) -> tuple[IntArray, Labels]:
+    """Return the items that go to an expert, (m,), and what that expert answered, (m,).
+
+    >>> items, answers = asked_answers(np.array([1, -1, 0]), np.array([[5, 6], [7, 8], [9, -1]]))
+    >>> items.tolist(), answers.tolist()
+    ([0, 2], [6, 9])
+    """
+    n_items, n_experts = columns.shape
+    check_length("expert", chosen, n_items=n_items)
+    refuse("expert", chosen, chosen >= n_experts, f"must be below {n_experts}, the number of columns of answers")
+    deferred = np.flatnonzero(chosen != MODEL)
+    chosen_answers = columns[deferred, chosen[deferred]]
+    silent = missing_cells(chosen_answers)
+    if silent.any():
+        item = int(deferred[np.argmax(silent)])
+        raise InputError(
+            f": item {item} was deferred to expert {chosen[item]}, who has no recorded answer there; "
+            "let the decision choose among those who answered (available=).",
+            argument="answers",
+        )
+    return deferred, chosen_answers

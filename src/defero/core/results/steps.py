@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, names, set_columns, set_frozen
-from defero.core.display import Tabular
 from defero.core.errors import InputError
 from defero.core.labels import MISSING, Labels
 from defero.core.results.decision import MODEL
-from defero.core.wording import count_of, join_names
+from defero.core.wording import Tabular, count_of, join_names
 
 
 def _check_flags(name: str, value: BoolArray) -> None:

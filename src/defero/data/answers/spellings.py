@@ -17,12 +17,13 @@ from defero.core.errors import Argument, InputError, Message
 from defero.core.table import ExpertTable
 from defero.core.wording import count_of, join_names, list_in_words, share_words
 from defero.data.answers.class_codes import by_cell
-from defero.data.table_spec import Rename
 from defero.data.tables.cells import as_meant, as_written, is_blank, is_missing_spelling, text_of
-from defero.data.tables.formats import write_decisions
 from defero.data.tables.read import read_frame
+from defero.data.tables.write import write_decisions
 
 FROM, TO = "from", "to"
+Rename = Mapping[str, str] | str | PathLike[str]
+"""From a spelling to the class that is meant, "" for none; or a file with the columns from and to."""
 
 
 @dataclass(frozen=True)

@@ -1,34 +1,30 @@
 """What becomes of one raw column: a number with its blanks filled, or a 0/1 column per category. Needs numpy alone.
 
-Columns of text are in `text_column` and `text_vectors`. The end of the file checks columns that the user chose by name,
-and says what is remarkable in new rows.
+Columns of text are in `text_column` and `text_vectors`. Which numbers are usual, not far beyond the training range, is
+learned here as well, of a column or of a whole matrix.
 """
 
+import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from defero.core.checks.arrays import BoolArray, FloatArray, float_matrix
-from defero.core.errors import Argument, TableError
+from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.codec import Within
+from defero.core.errors import InputError, TableError
 from defero.core.wording import count_of, join_names, list_in_words
 from defero.data.recipes.text_column import BLANK, SAME, TextColumn
 from defero.data.recipes.text_encoder import EmbeddedColumn
 from defero.data.recipes.text_vectors import VectorColumn
-from defero.data.recipes.usual import usual_bounds
+from defero.data.tables.bad_rows import NOT_A_NUMBER, BadCell, bad_cell
 from defero.data.tables.cells import (
-    column_kind,
-    is_blank,
     number_of,
     numbers,
     quote_cell,
-    row_number,
-    says_none,
-    texts,
 )
 
 FREE_TEXT = "free text; name it as a text to use it"
@@ -189,138 +185,6 @@ def _mostly(pattern: re.Pattern[str], levels: Collection[str]) -> bool:
     return sum(pattern.fullmatch(level) is not None for level in levels) >= _MOST_LEVELS * len(levels)
 
 
-MOST_OFFERED = 3
-"""So many values are offered to be read as blank."""
-FEW_CELLS = 0.01
-"""Up to this share of the cells, and always one, are slips among numbers; more of them make a column of codes."""
-
-
-@dataclass(frozen=True)
-class OddCells:
-    """Cells that are no numbers in a column of numbers: the first one, and how many cells have each value."""
-
-    place: int
-    counts: Mapping[str, int]
-
-    @property
-    def count(self) -> int:
-        """How many cells there are."""
-        return sum(self.counts.values())
-
-    @property
-    def probably_blank(self) -> tuple[str, ...]:
-        """Values that probably mean that there is no number: words for it, and what stands in several cells."""
-        return tuple(value for value, count in self.counts.items() if count > 1 or says_none(value))
-
-    def clause(self, row: int) -> str:
-        """Return the clause of a message: the values with the number of their cells, and what to do about them.
-
-        >>> from defero.core.errors import Message
-        >>> odd = odd_cells(["1", "n/a", "2", "n/a", "<1", "3", "4"])
-        >>> print(Message(odd.clause(3)))  # doctest: +ELLIPSIS
-        'n/a' (2 cells) and '<1' (1 cell) are not numbers, first in row 3; correct them, or leave ... blank=['n/a']
-        """
-        shown = [f"{quote_cell(value)} ({count_of(count, 'cell')})" for value, count in self.counts.items()]
-        verb, them = ("is not a number", "it") if self.count == 1 else ("are not numbers", "them")
-        offered = Argument("blank", list(self.probably_blank[:MOST_OFFERED]))
-        return (
-            f"{list_in_words(shown, most=4)} {verb}, first in row {row}; correct {them}, or leave {them} blank if the "
-            f"number is unknown{f', or pass {offered}' if offered.value else ''}"
-        )
-
-
-def odd_cells(column: Any) -> OddCells | None:
-    """Return the cells that are no numbers in a column of numbers; None in any other column.
-
-    >>> odd_cells(["1.5", None, "12,50", "3", "4"])
-    OddCells(place=2, counts={'12,50': 1})
-    >>> odd_cells(["a", "b", "3"]), odd_cells([1.0, 2.0])
-    (None, None)
-    """
-    if column_kind(column) != "text":
-        return None
-    levels = Counter(cell for cell in texts(column) if cell is not None)
-    words = {level: count for level, count in levels.items() if number_of(level) is None}
-    if not 0 < len(words) < ODD * len(levels):
-        return None
-    return OddCells(int(np.flatnonzero(numbers(column)[1])[0]), words)
-
-
-def refuse_unused(
-    learn: Any, frame: Any, names: Sequence[str], *, source: str, first_row: int, max_categories: int = 20
-) -> None:
-    """Raise where a column that the user chose cannot be used; a blank or constant one may stay.
-
-    A column of numbers with a few other cells raises as well where reading it as categories would join most numbers.
-
-    Parameters
-    ----------
-    learn : DataFrame
-        The rows to learn from: they decide how a column is read.
-    frame : DataFrame
-        All rows, in which the first cell that is no number is searched.
-    names : columns
-        Those chosen, without the text columns.
-    source, first_row : str, int
-        What a message calls the table, and its first row.
-    """
-    for name in names:
-        kind = column_kind(learn[name])
-        if kind in {"number", "empty"}:
-            continue
-        cells = texts(learn[name])
-        if kind == "text":
-            column = learn_categories(name, cells, max_categories=max_categories)
-            if len(set(cells)) == 1 or (isinstance(column, CategoricalColumn) and not _slips(column, frame[name])):
-                continue
-            reason = column if isinstance(column, str) else ""
-        else:
-            reason = "dates are not used" if kind == "date" else "its cells are neither numbers nor text"
-        raise TableError(_refusal(frame, name, reason, source=source, first_row=first_row))
-
-
-def _slips(learned: CategoricalColumn, column: Any) -> bool:
-    """Return whether a few cells turn a column of numbers into more categories than get a column."""
-    odd = odd_cells(column) if learned.other else None
-    return odd is not None and odd.count <= max(1, FEW_CELLS * len(column))
-
-
-def _refusal(frame: Any, name: str, reason: str, *, source: str, first_row: int) -> str:
-    odd = odd_cells(frame[name])
-    if odd is not None:
-        codes = "" if reason else ", or write the numbers with a letter if they are codes"
-        clause = odd.clause(row_number(frame, odd.place, first_row=first_row))
-        return f"{source}: column {name} is named as a feature: {clause}{codes}."
-    cells = np.asarray(frame[name]).astype(object).tolist()
-    place = next(row for row, cell in enumerate(cells) if not is_blank(cell))
-    row = row_number(frame, place, first_row=first_row)
-    return (
-        f"{source}: row {row}, column {name}: got {quote_cell(cells[place])}; the column is named as a feature and "
-        f"cannot be one: {reason}."
-    )
-
-
-class NumberedColumns:
-    """An (n, d) array as a frame: its columns are called "column 0", "column 1", ...
-
-    Examples
-    --------
-    >>> table = NumberedColumns([[1.0, float("nan")], [2.0, 5.0]])
-    >>> table.columns, table["column 1"].tolist(), len(table)
-    (('column 0', 'column 1'), [nan, 5.0], 2)
-    """
-
-    def __init__(self, X: ArrayLike) -> None:
-        self.matrix: FloatArray = float_matrix("X", X, gaps=True)
-        self.columns = tuple(f"column {place}" for place in range(self.matrix.shape[1]))
-
-    def __len__(self) -> int:
-        return len(self.matrix)
-
-    def __getitem__(self, name: str) -> FloatArray:
-        return self.matrix[:, self.columns.index(name)]
-
-
 def remark_sentences(remarks: Mapping[str, int]) -> list[str]:
     """Return a sentence for each remark on new rows; all columns with filled cells share one, the last.
 
@@ -333,3 +197,107 @@ def remark_sentences(remarks: Mapping[str, int]) -> list[str]:
     sentences = [f"{clause}, in {count_of(count, 'row')}." for clause, count in others.items()]
     listing = join_names((f"{name} in {count_of(count, 'row')}" for name, count in blanks.items()), most=6)
     return [*sentences, *([f"blank cells, filled with the training median: {listing}."] if blanks else [])]
+
+
+LARGEST_NUMBER = 1e100
+"""Cells with a larger number are refused: its square, and sums of squares, would be no floats."""
+
+
+def checked_numbers(frame: Any, column_key: Any, *, source: str, first_row: int) -> FloatArray:
+    """Return the numbers of a column, (n,), NaN where blank; a cell that holds something else is an error."""
+    values, bad, what = _numbers(frame[column_key])
+    if bad.size:
+        raise TableError(f"{source}: {_bad(frame, column_key, int(bad[0]), what, first_row).sentence()}")
+    return values
+
+
+def bad_numbers(frame: Any, column_key: Any, *, first_row: int) -> list[BadCell]:
+    """Return all cells of a column that are no numbers, or too large."""
+    _, bad, what = _numbers(frame[column_key])
+    return [_bad(frame, column_key, place, what, first_row) for place in bad.tolist()]
+
+
+def _numbers(column: Any) -> tuple[FloatArray, IntArray, Any]:
+    values, wrong = numbers(column)
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(wrong | (np.abs(values) > LARGEST_NUMBER))
+    return values, bad, wrong
+
+
+def _bad(frame: Any, column_key: Any, place: int, wrong: Any, first_row: int) -> BadCell:
+    why = NOT_A_NUMBER if wrong[place] else f"is not a finite number of at most {LARGEST_NUMBER:g}"
+    return bad_cell(frame, column_key, place, f"{why}; leave the cell blank if it is unknown", first_row=first_row)
+
+
+MIDDLE = (0.05, 0.95)
+"""Quantiles between which the middle of a column lies."""
+
+TAIL_FACTOR = 4.0
+"""How many times a tail's length a number may lie beyond it."""
+
+ENOUGH_FOR_MIDDLE, ENOUGH_FOR_TAIL = 100, 1000
+"""Values that show a column's middle and its tails; with fewer of them the bounds are wider in proportion."""
+
+
+def usual_bounds(values: FloatArray) -> tuple[float, float]:
+    """Return the first unusual numbers on both sides, from training values (n,), NaN where blank.
+
+    A number is unusual if it lies beyond the largest training value by more than the middle 90 % of the values are
+    wide, and by more than four times the length of the upper tail, from the 95 % quantile to the largest value. The
+    first is multiplied by 100 / n where there are fewer than 100 values, the second by 1,000 / n where there are
+    fewer than 1,000. The lower side is alike. So amounts with a long tail may be several times as large as any before,
+    and a column without tails is judged by its width.
+
+    >>> usual_bounds(np.linspace(-3.0, 3.0, 1001))  # short tails: the middle, 5.4 wide, decides
+    (-8.4..., 8.4...)
+    >>> low, high = usual_bounds(np.exp(np.linspace(0.0, 7.0, 1001)))  # the long tail decides
+    >>> round(low), round(high)
+    (-770, 2392)
+    """
+    values = values[~np.isnan(values)]
+    # The nearest value, not one between two: their difference may be no float.
+    low, start, end, high = np.quantile(values, [0.0, *MIDDLE, 1.0], method="nearest").tolist()
+    middle = (end - start) * max(1.0, ENOUGH_FOR_MIDDLE / len(values))
+    factor = TAIL_FACTOR * max(1.0, ENOUGH_FOR_TAIL / len(values))
+    below = max(middle, factor * (start - low)) or high - low
+    above = max(middle, factor * (high - end)) or high - low
+    return math.nextafter(low - below, -math.inf), math.nextafter(high + above, math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class UsualRanges:
+    """The usual numbers of the d columns of a matrix.
+
+    Attributes
+    ----------
+    low, high : (d,)
+        The first unusual ones of each column, see `usual_bounds`; infinite for a column that was the same in every row.
+
+    Examples
+    --------
+    >>> ranges = UsualRanges.learn(np.array([[0.0, 5.0], [1.0, 5.0], [0.5, 5.0]]))
+    >>> ranges.outside(ranges.clip(np.array([[0.7, 9.0], [999.0, 5.0]]))).tolist()
+    [[False, False], [True, False]]
+    """
+
+    low: Annotated[FloatArray, Within(finite=False)]
+    high: Annotated[FloatArray, Within(finite=False)]
+
+    def __post_init__(self) -> None:
+        if self.low.ndim != 1 or self.low.shape != self.high.shape or not (self.low < self.high).all():
+            raise InputError("must be two bounds for each column.", argument="usual")
+
+    @classmethod
+    def learn(cls, matrix: FloatArray) -> "UsualRanges":
+        """Learn from the training rows (n, d)."""
+        bounds = [usual_bounds(column) if (column != column[0]).any() else (-math.inf, math.inf) for column in matrix.T]
+        low, high = np.array(bounds, dtype=np.float64).reshape(-1, 2).T
+        return cls(low, high)
+
+    def clip(self, matrix: FloatArray) -> FloatArray:
+        """Return the matrix (n, d) with unusual numbers moved to the first unusual one on their side."""
+        return np.clip(matrix, self.low, self.high)
+
+    def outside(self, matrix: FloatArray) -> BoolArray:
+        """Return which numbers are unusual, (n, d); of a matrix that was clipped the same ones."""
+        return (matrix <= self.low) | (matrix >= self.high)

@@ -13,11 +13,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
+from defero.core.checks.arrays import FloatArray, IntArray
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.data.recipes.text_column import Features, TextColumn, Texts
 from defero.data.recipes.text_encoder import EmbeddedColumn
-from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.tables.cells import texts
 
 
@@ -161,17 +160,6 @@ def read_texts(
             scores = across[column.name]
             matrix[:, start : start + scores.shape[1]] = scores
     return matrix, read
-
-
-def summed_columns(recipe: FeatureRecipe) -> BoolArray | None:
-    """Return which features are scores or coordinates of a text, (d,); None where no text is read."""
-    if not recipe.text:
-        return None
-    marks = [np.full(len(one.outputs), one.name in recipe.text) for one in recipe.columns]
-    for mark, one in zip(marks, recipe.columns, strict=True):
-        if isinstance(one, VectorColumn):
-            mark[one.width :] = False
-    return np.concatenate(marks)
 
 
 def folds_of(cells: list[str | None], label_idx: IntArray, *, groups: IntArray | None = None) -> IntArray:

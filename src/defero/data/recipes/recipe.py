@@ -18,12 +18,14 @@ from defero.data.recipes.columns import (
     CategoricalColumn,
     Column,
     NumericColumn,
+    bad_numbers,
+    checked_numbers,
     learn_categories,
     learn_numbers,
 )
 from defero.data.recipes.text_column import BLANK, TextColumn, TextNumbers, Texts, learn_words
 from defero.data.recipes.text_encoder import EmbeddedColumn, TextEncoder, learn_embedded
-from defero.data.recipes.usual import bad_numbers, checked_numbers
+from defero.data.recipes.text_vectors import VectorColumn
 from defero.data.tables.bad_rows import BadCell
 from defero.data.tables.cells import column_kind, column_names, no_such_column, numbers, texts
 
@@ -292,3 +294,14 @@ def _check_text(name: str, kind: str, *, source: str) -> None:
         raise TableError(
             f"{source}: column {name} is named as text and {_NO_TEXT[kind]}; remove it from {Argument('text')}."
         )
+
+
+def summed_columns(recipe: FeatureRecipe) -> BoolArray | None:
+    """Return which features are scores or coordinates of a text, (d,); None where no text is read."""
+    if not recipe.text:
+        return None
+    marks = [np.full(len(one.outputs), one.name in recipe.text) for one in recipe.columns]
+    for mark, one in zip(marks, recipe.columns, strict=True):
+        if isinstance(one, VectorColumn):
+            mark[one.width :] = False
+    return np.concatenate(marks)

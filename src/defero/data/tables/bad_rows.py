@@ -1,12 +1,8 @@
 """Cells and rows of a table that cannot be used: each with its place and the reason, all of them in one error.
 
 All of them are named before anything is written, or they are left out.
-
-A byte that is not UTF-8, such as 0xff, becomes a character that no text has, followed by "xff", so that a table can be
-read on after it.
 """
 
-import codecs
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,42 +15,10 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, one_of
 from defero.core.errors import Argument, TableError
 from defero.core.wording import count_of, printable
-from defero.data.tables.cells import as_written, is_blank, quote_cell, row_number, says_none
+from defero.data.tables.cells import as_written, is_blank, is_marked, plain_bytes, quote_cell, row_number, says_none
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MARKED_BYTES = "defero.marked_bytes"
-"""The name of this way of decoding, as `open` takes it."""
-_MARK = "\ufdd0"  # a noncharacter: never in a text that is meant for anybody else
-
-
-def _marked(error: UnicodeError) -> tuple[str | bytes, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    bad = error.object[error.start : error.end]
-    return "".join(f"{_MARK}x{byte:02x}" for byte in bad), error.end
-
-
-codecs.register_error(MARKED_BYTES, _marked)
-
-
-def is_marked(text: str) -> bool:
-    r"""Return whether some bytes of a text were not UTF-8.
-
-    >>> is_marked(b"caf\xe9".decode("utf-8", errors=MARKED_BYTES)), is_marked("café")
-    (True, False)
-    """
-    return _MARK in text
-
-
-def plain_bytes(text: str) -> str:
-    r"""Write marked bytes as escapes.
-
-    >>> print(plain_bytes(b"caf\xe9".decode("utf-8", errors=MARKED_BYTES)))
-    caf\xe9
-    """
-    return text.replace(_MARK, "\\")
 
 
 MOST_VALUE = 200

@@ -3,8 +3,12 @@
 The type of a column depends on the file it came from: 1 is read as 1.0 where a neighbour is blank, and as "1" where a
 neighbour is text. Everything that compares cells of two files goes through this module, and everything that names a
 column or a row in a message.
+
+A byte that is not UTF-8, such as 0xff, becomes a character that no text has, followed by "xff", so that a table can be
+read on after it.
 """
 
+import codecs
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +21,9 @@ from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import InputError, TableError
 from defero.core.labels import is_missing
 from defero.core.wording import did_you_mean, join_names, nearest_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -349,3 +356,36 @@ def _as_numbers(column: Any, *, is_text: bool) -> Any:
         return column
     values, wrong = numbers(column)
     return column if wrong.any() else values
+
+
+_MARK = "\ufdd0"  # a noncharacter: never in a text that is meant for anybody else
+MARKED_BYTES = "defero.marked_bytes"
+"""The name of this way of decoding, as `open` takes it."""
+
+
+def _marked(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    return "".join(f"{_MARK}x{byte:02x}" for byte in bad), error.end
+
+
+def is_marked(text: str) -> bool:
+    r"""Return whether some bytes of a text were not UTF-8.
+
+    >>> is_marked(b"caf\xe9".decode("utf-8", errors=MARKED_BYTES)), is_marked("café")
+    (True, False)
+    """
+    return _MARK in text
+
+
+def plain_bytes(text: str) -> str:
+    r"""Write marked bytes as escapes.
+
+    >>> print(plain_bytes(b"caf\xe9".decode("utf-8", errors=MARKED_BYTES)))
+    caf\xe9
+    """
+    return text.replace(_MARK, "\\")
+
+
+codecs.register_error(MARKED_BYTES, _marked)

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from defero.core.checks.arrays import BoolArray, FloatArray
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.bad_rows import MARKED_BYTES, BadCell, OnBad, is_marked, readable_cells
-from defero.data.tables.cells import no_header_hint, without_formula
-from defero.data.tables.formats import Append, TableFormat, duplicates, open_text, plain_values, strip_cells
+from defero.data.tables.bad_rows import BadCell, OnBad, readable_cells
+from defero.data.tables.cells import MARKED_BYTES, is_marked, no_header_hint, without_formula
+from defero.data.tables.read import Append, TableFormat, duplicates, open_text, plain_values, strip_cells
 from defero.data.whole_files import is_compressed
 
 _TOO_MANY = re.compile(r"[Ee]xpected (\d+) fields in line (\d+), saw (\d+)")

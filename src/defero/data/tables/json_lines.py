@@ -15,8 +15,9 @@ import pandas as pd
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.bad_rows import MARKED_BYTES, MOST_VALUE, NOT_UTF8, BadCell, OnBad, is_marked, plain_bytes
-from defero.data.tables.formats import HALF_PAIR, Append, TableFormat, open_text, plain_values, readable, strip_cells
+from defero.data.tables.bad_rows import MOST_VALUE, NOT_UTF8, BadCell, OnBad
+from defero.data.tables.cells import MARKED_BYTES, is_marked, plain_bytes
+from defero.data.tables.read import HALF_PAIR, Append, TableFormat, open_text, plain_values, readable, strip_cells
 
 ENDINGS = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _OBJECT_WANTED = 'must be an object such as {"age": 61}'

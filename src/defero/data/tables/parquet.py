@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
-from urllib.parse import unquote
 
 import pandas as pd
 import pyarrow as pa
@@ -13,12 +12,11 @@ import pyarrow.parquet as pq
 
 from defero.core.errors import TableError
 from defero.core.wording import join_names
-from defero.data.tables.formats import FOLDER, Append, TableFormat, duplicates
+from defero.data.tables.read import FOLDER, Append, TableFormat, duplicates, with_partition
 
 READ_BYTES = 1 << 20
 """A column of a row group is read so many bytes at a time."""
 _NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class _Parquet(TableFormat):
@@ -152,25 +150,6 @@ def folder_parts(folder: Path) -> list[FolderPart]:
             parts.append(FolderPart(path, folder, start, pq.read_metadata(path).num_rows))
         start += parts[-1].n_rows
     return parts
-
-
-def with_partition(frame: pd.DataFrame, path: Path, folder: Path) -> pd.DataFrame:
-    """Return rows of a file with the columns that its subfolders name.
-
-    >>> frame = pd.DataFrame({"x": [0.5]})
-    >>> with_partition(frame, Path("all/year=2024/site=north%20wing/a.parquet"), Path("all")).to_dict("list")
-    {'x': [0.5], 'year': [2024], 'site': ['north wing']}
-    """
-    own: dict[str, Any] = {}
-    for part in path.relative_to(folder).parts[:-1]:
-        if "=" in part:
-            name, _, value = map(unquote, part.partition("="))
-            is_number = value.isdecimal() and str(int(value)) == value
-            own[name] = None if value == _NO_VALUE else int(value) if is_number else value
-    twice = [name for name in own if name in frame.columns]
-    if twice:
-        raise TableError(f"{path}: the column {join_names(twice)} is in the file and in the name of its folder.")
-    return frame.assign(**own) if own else frame
 
 
 @contextmanager

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, availability, names, probabilities, true_or_false
-from defero.core.checks.experts import Stratum, stratum_names
 from defero.core.codec import AnyFloat, Count, Share, Within
 from defero.core.errors import Argument, InputError, Message
+from defero.core.labels import Stratum, stratum_names
+from defero.core.registry import TARGETS
 from defero.core.results import ExpertSets
-from defero.core.targets import TARGETS
 from defero.core.wording import join_names
 from defero.decide.panels.thresholds import check_alpha, rows_needed
 

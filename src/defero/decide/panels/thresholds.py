@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, refuse, share
 from defero.core.errors import InputError
-from defero.core.targets import Target
+from defero.core.registry import Target
 
 SLACK = 1e-9
 """How far a rank or a sum may pass its border by rounding alone: 100 * (1 - 0.95) is 5.000000000000004."""

@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike
 
 from defero.core.belief import at, belief_of, first_best, log_odds_weights, tally
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, class_probabilities, one_of, whole_number
-from defero.core.checks.experts import (
+from defero.core.errors import InputError
+from defero.core.labels import (
+    MISSING,
+    Labels,
     answer_numbers,
     answers_and_model,
     expert_probabilities,
     heard_answers,
+    named,
 )
-from defero.core.errors import InputError
-from defero.core.labels import MISSING, Labels, named
 from defero.core.law import Law
 from defero.core.registry import Registry
 from defero.core.results import Answer, Decision

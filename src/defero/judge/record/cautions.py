@@ -11,7 +11,7 @@ from defero.core.answers import Answers
 from defero.core.checks.arrays import IntArray
 from defero.core.labels import MISSING
 from defero.core.order import row_order
-from defero.core.targets import TARGETS
+from defero.core.registry import TARGETS
 from defero.core.trial import ASK, PLAIN, Trial
 from defero.core.wording import count_of, list_in_words, money, percent
 from defero.judge.accuracy import ClassRecall

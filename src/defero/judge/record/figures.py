@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-from defero.core.display import aligned
-from defero.core.wording import money, percent
+from defero.core.wording import aligned, money, percent
 from defero.judge.intervals import Comparison, Share
 
 

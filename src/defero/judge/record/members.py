@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.display import Plain, number, plain
 from defero.core.registry import Registry
 from defero.core.trial import Trial
+from defero.core.wording import Plain, number, plain
 from defero.judge.calibration import expected_calibration_error
 from defero.judge.intervals import Comparison, Share, clopper_pearson_interval, compare, simultaneous_level
 from defero.judge.record.figures import Figure

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray
-from defero.core.display import Plain
 from defero.core.results import MODEL as NOBODY
 from defero.core.results import Decision
-from defero.core.wording import count_of, money, signed_money
+from defero.core.wording import Plain, count_of, money, signed_money
 from defero.judge.record.figures import Figure
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from defero.core.display import Plain, plain
 from defero.core.trial import WAYS, Trial
+from defero.core.wording import Plain, plain
 from defero.judge.accuracy import ClassRecall, class_recalls
 from defero.judge.calibration import expected_calibration_error, mean_of_known
 from defero.judge.groups import GroupCalibration, calibration_by_group, skill_by_class

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from defero.core.checks.arrays import FloatArray
-from defero.core.display import Plain, plain
 from defero.core.trial import WAYS, Trial, Way
+from defero.core.wording import Plain, plain
 from defero.judge.accuracy import DeferralCurve, trial_curve
 from defero.judge.intervals import Comparison, compare, holm, wilson_interval
 

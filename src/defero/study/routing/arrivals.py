@@ -14,8 +14,7 @@ from defero.data.exports.export import EXPORTS, TABLE, OpenCases, takes_control,
 from defero.data.recipes.pictures import PictureRecipe
 from defero.data.tables.bad_rows import BadCell, BadRows, FindBad
 from defero.data.tables.cells import BlankCells, no_such_column
-from defero.data.tables.formats import table_format
-from defero.data.tables.read import TableSource
+from defero.data.tables.read import TableSource, table_format
 from defero.decide.terms import TeamTerms
 from defero.study.money import bad_fees, fee_columns
 from defero.study.reading import Reading

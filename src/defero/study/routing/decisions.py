@@ -17,15 +17,14 @@ from pandas.util import hash_pandas_object
 
 from defero.core import Decision, Scores
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.display import HTML_ROWS, html_table
 from defero.core.labels import Labels
 from defero.core.results import MODEL
-from defero.core.wording import count_of, join_names, money, percent
+from defero.core.wording import HTML_ROWS, count_of, html_table, join_names, money, percent
 from defero.data.exports.export import EXPORTS, TABLE, OpenCases, writes
 from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.bad_rows import BadCells, BadRows, list_of_bad_rows
-from defero.data.tables.formats import write_decisions
 from defero.data.tables.read import read_frame
+from defero.data.tables.write import write_decisions
 from defero.team.asking import proba_of_label
 
 Columns = dict[str, Any]
