@@ -6,7 +6,7 @@ import numpy as np
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.results import MODEL as NOBODY
-from defero.decide.cascade import Cascade, Marking, moved
+from defero.decide.cascade import Marking, cascade_step, heard_marks
 
 
 class Cascaded(NamedTuple):
@@ -39,10 +39,17 @@ def run_cascade(
     n, n_members = right.shape
     allowed = np.ones((n, n_members), dtype=np.bool_) if can is None else can
     asked, cost = np.zeros((n, n_members), dtype=np.bool_), np.zeros(n)
-    answer, live, belief = np.full(n, NOBODY), np.arange(n), right.copy()
+    answer, live, heard = np.full(n, NOBODY), np.arange(n), np.full(marks.shape, np.nan)
     for _ in range(n_members + 1):
-        now = belief[live], price[live], asked[live], allowed[live]
-        step = Cascade(*now, marking, covariance, trade_off).step()
+        step = cascade_step(
+            heard_marks(right[live], heard[live], marking, covariance),
+            price[live],
+            asked[live],
+            allowed[live],
+            marking=marking,
+            covariance=covariance,
+            error_cost=trade_off,
+        )
         answer[live] = step.answer
         go = step.ask != NOBODY
         live, ask, judged = live[go], step.ask[go], step.judged[go]
@@ -50,8 +57,5 @@ def run_cascade(
             break
         asked[live, ask] = True
         cost[live] += price[live, ask] + marking.price * judged
-        for j in range(n_members):
-            for mark in (0, 1):
-                rows = live[judged & (ask == j) & (marks[live, ask] == mark)]
-                belief[rows] = moved(belief[rows], j, marking.after(belief[rows, j], mark), covariance)
+        heard[live[judged], ask[judged]] = marks[live[judged], ask[judged]]
     return Cascaded(answer, cost, asked.sum(axis=1))

@@ -100,3 +100,23 @@ def test_a_cost_or_a_quality_out_of_reach_is_refused():
         with pytest.raises(InputError) as error:
             curve.error_cost_for(**wrong)
         assert error.value.argument == argument
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_curve_where_nobody_can_be_asked_has_no_points(rows):
+    nobody = np.zeros((rows, 2), dtype=bool)
+    score, price = np.full((rows, 2), 0.5), np.ones((rows, 2))
+    curve = curve_of(score, price, expert_names=("a", "b"), can=nobody, hull=np.array([0, 1]))
+    assert len(curve) == 0
+    assert "nobody can be asked" in str(curve)
+    assert np.isnan([curve.area, curve.at_cost(1.0), curve.zero_at_cost(1.0)]).all()
+    assert len(curve.to_frame()) == 0
+    with pytest.raises(InputError, match="nobody can be asked"):
+        curve.error_cost_for(cost=1.0)
+
+
+def test_a_member_of_the_hull_without_a_price_or_a_score_here_is_left_out():
+    score, price = np.array([[0.2, np.nan, 0.9]] * 2), np.array([[1.0, 2.0, 3.0]] * 2)
+    curve = curve_of(score, price, expert_names=("a", "b", "c"), hull=np.array([0, 1, 2]))
+    assert curve.hull.tolist() == [0, 2]
+    assert np.isfinite([curve.area, curve.zero_at_cost(2.0)]).all()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from defero import Team, Terms
-from defero.decide.rules import ALIKE
+from defero import DeferralClassifier, Team, Terms
+from defero.decide.rules import ALIKE, near_best
 
 TEN = [f"dr_{j}" for j in range(10)]
 
@@ -26,7 +26,7 @@ def ten_equal(n=1000, seed=0, *, model=0.6):
 
 def without_model(n=1000, seed=0):
     team, X = ten_equal(n, seed)
-    return Team.from_probabilities(None, team.scorer.expert_proba, expert_names=TEN), X
+    return Team.from_probabilities(None, lambda X: team.scores(X).expert_proba, expert_names=TEN), X
 
 
 @pytest.mark.parametrize("build", [ten_equal, without_model])
@@ -50,7 +50,10 @@ def test_the_order_of_cases_and_experts_makes_no_difference(terms):
     one_by_one = [team.decide(row[None], terms=terms).name[0] for row in X[:20]]
     assert one_by_one == decision.name[:20].tolist()
     turned = Team.from_probabilities(
-        team.scorer.class_proba, lambda X: team.scorer.expert_proba(X)[:, ::-1], classes=[0, 1], expert_names=TEN[::-1]
+        lambda X: team.scores(X).class_proba,
+        lambda X: team.scores(X).expert_proba[:, ::-1],
+        classes=[0, 1],
+        expert_names=TEN[::-1],
     )
     assert turned.decide(X, terms=terms).name.tolist() == decision.name.tolist()
 
@@ -88,3 +91,26 @@ def test_a_key_tells_cases_with_the_same_features_apart():
     load = keyed.decide(table).load
     assert load.max() <= 2 * load.min()
     assert set(team.decide(table[["x"]]).load) == {0, 500}
+
+
+@pytest.mark.parametrize("terms", [{}, {"cost_matrix": [[0, 1], [5, 0]]}])
+@pytest.mark.parametrize("absent", [[], TEN[:9], TEN])
+def test_who_cannot_be_asked_is_never_asked_and_no_cost_is_infinite(terms, absent):
+    """With different costs of errors an unusual case once went to an absent expert, at an infinite cost."""
+    rng = np.random.default_rng(0)
+    x, label = rng.normal(size=(300, 2)), rng.integers(2, size=300)
+    right = rng.random((300, 10)) < 0.8
+    team = DeferralClassifier().fit(x, label, experts=np.where(right, label[:, None], 1 - label[:, None])).team_
+    names = [f"expert_{j}" for j in range(10)]
+    away = [names[TEN.index(name)] for name in absent]
+    far = np.vstack([np.full((20, 2), 50.0), x[:5]])
+    decision = team.decide(far, terms=Terms(fees=0.01, absent=away, **terms), unusual="ask")
+    assert not np.isin(decision.expert, [names.index(name) for name in away]).any()
+    assert (decision.expert[:20] >= 0).all() == (len(away) < 10)
+    assert np.isfinite(decision.expected_cost).all()
+    assert np.isfinite(decision.p_right).all()
+
+
+def test_worth_minus_infinity_is_never_among_the_best():
+    value = np.array([[-np.inf, 0.5, 0.4], [-np.inf, -np.inf, -np.inf]])
+    assert near_best(value, np.array([0.4, -np.inf])).tolist() == [[False, True, True], [False] * 3]

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 
 from defero.core.scores import sigmoid
 from defero.learn.heads import FULL_FEATURES, Heads, fit_head
-from defero.learn.online import after_answers
+from defero.learn.online import _moments, after_answers
 from defero.learn.prior import HeadPrior
 
 
@@ -188,3 +188,11 @@ def test_thousands_of_equal_answers_stay_finite(right):
     assert np.linalg.eigvalsh(after.covariance[0]).min() > -1e-12
     proba = after.proba([[7.0, -7.0]])[0, 0]
     assert proba > 0.99 if right else proba < 0.01
+
+
+@pytest.mark.parametrize(("middle", "right"), [(-900.0, True), (900.0, False)])
+def test_an_answer_that_nobody_expected_moves_by_one_standard_deviation_squared(middle, right):
+    """So far out the log-likelihood is linear with slope 1, and a normal distribution moves by its variance."""
+    mean, variance = _moments(middle, 1.0, shift=0.0, right=right)
+    assert mean == pytest.approx(middle + (1.0 if right else -1.0))
+    assert variance == pytest.approx(1.0)

@@ -9,7 +9,7 @@ from defero.core.codec import pack, unpack
 from defero.data.recipes.recipe import FeatureRecipe
 from defero.learn.fit_scores import ScoreColumns, chosen_map, fit_prices, fit_scores, score_covariance
 from defero.learn.regression import Spreads, Sums, fit_spreads, solve
-from defero.learn.scores import LearnedPrices, ScoreScorer
+from defero.learn.scores import Landmarks, LearnedPrices, ScoreScorer
 
 
 def slow_weights(design, targets, spreads):
@@ -221,3 +221,23 @@ def test_the_best_of_many_estimates_is_corrected_and_never_turned_around():
     assert b < 0.3
     assert chosen_map(expected, (expected < 0.55).astype(float))[1] == 0.0
     assert chosen_map(expected[:, :1], np.ones((2000, 1))) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("with_landmarks", [True, False])
+def test_rows_that_are_not_finite_are_refused(wrong, kind, with_landmarks):
+    points = Landmarks(np.array([0]), np.zeros(1), np.ones(1), np.array([[2.0]]), width=4.0) if with_landmarks else None
+    scorer = ScoreScorer(np.full((2 + with_landmarks, 2), 0.1), np.zeros(2), points)
+    features = np.zeros((3, 2), dtype=kind)
+    assert np.isfinite(scorer.predict(features)).all()
+    features[1, 1] = wrong
+    with pytest.raises(InputError, match=r"must be finite, got .* in column 1"):
+        scorer.predict(features)
+
+
+def test_without_any_score_or_expert_nothing_is_nan():
+    assert np.isfinite(score_covariance(np.full((3, 2), 0.5), np.full((3, 2), np.nan))).all()
+    nobody = Sums.of(np.ones((2, 1)), np.zeros((2, 0)))
+    assert (nobody.gram.shape, nobody.cross.shape) == ((0, 1, 1), (1, 0))
+    assert nobody.without(np.ones((1, 1)), np.zeros((1, 0))).gram.shape == (0, 1, 1)

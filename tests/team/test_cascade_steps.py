@@ -70,3 +70,9 @@ def test_what_makes_no_sense_is_refused(pool, change, argument, words):
     with pytest.raises(InputError, match=words) as error:
         pool.next_step(X, **{"terms": terms(), **change})
     assert error.value.argument == argument
+
+
+def test_a_mark_does_not_say_which_error_it_is_so_that_a_cost_matrix_is_refused():
+    team = Team.from_probabilities([[0.8, 0.2]], [[0.97]], expert_names=["api"])
+    with pytest.raises(InputError, match=r"judge and cost_matrix exclude each other.*error_cost"):
+        team.next_step(terms=Terms(cost_matrix=[[0, 1], [5, 0]], judge=Judge(0.9, 0.9)))

@@ -1,8 +1,9 @@
 """Cascades: ask a cheap member, look at a judge's mark of its answer, and go on if that pays.
 
 The rule of `look_ahead` for answers that are right or wrong: the state is P(right) of each member's answer
-given the marks so far. A mark moves P(right) of the marked answer by Bayes' rule, and that of
+given the marks so far. One mark moves P(right) of the marked answer by Bayes' rule, and that of
 the others by the covariance of the members' errors: where one member failed, the others are likelier to fail too.
+Several marks count together, in no order.
 """
 
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.checks.scores import columns_by_name
 from defero.core.errors import InputError
+from defero.core.law import EPS
 from defero.core.results import MODEL as NOBODY
 
 
@@ -68,7 +70,8 @@ class CascadeStep(NamedTuple):
     p_right : (n,)
         Expected score of that answer; nan where there is none.
     value : (n,)
-        Expected score of the answer in the end, in money, less the prices that are still to be paid.
+        Expected score of the answer in the end, in money, less the prices that are still to be paid: below 0 where
+        the first question costs more than its answer is worth. 0 where nobody can be asked.
     """
 
     ask: IntArray
@@ -79,9 +82,12 @@ class CascadeStep(NamedTuple):
 
 
 def moved(right: FloatArray, member: int, after: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return P(right) of all members' answers, (n, J), once that of one member has become `after` (n,)."""
+    """Return P(right) of all members' answers, (n, J), once that of one member has become `after` (n,).
+
+    The next steps are weighed with it; what is known after several marks is `heard_marks`.
+    """
     pull = covariance[member] / max(covariance[member, member], 1e-12)
-    change = np.clip(right + np.outer(after - right[:, member], pull), 0.0, 1.0)
+    change = np.clip(right + np.outer(after - right[:, member], pull), EPS, 1 - EPS)
     change[:, member] = after
     return change
 
@@ -104,21 +110,47 @@ def check_marks(
 
 
 def heard_marks(right: FloatArray, marks: FloatArray, marking: Marking, covariance: FloatArray) -> FloatArray:
-    """Return P(right) (n, J) after marks (n, J), NaN where an answer has none."""
-    for j in range(right.shape[1]):
-        for mark in (0, 1):
-            rows = np.flatnonzero(marks[:, j] == mark)
-            if rows.size:
-                right = right.copy()
-                right[rows] = moved(right[rows], j, marking.after(right[rows, j], mark), covariance)
-    return right
+    """Return P(right) (n, J) after marks (n, J), NaN where an answer has none.
+
+    This is the best linear prediction from all marks at once. With the covariance C and h_j, the squared correlation of
+    mark and truth, each marked answer has an unbiased reading of whether it is right, with variance C_jj / h_j. After
+    one mark this is Bayes' rule for the marked answer, and without covariance for each of several.
+
+    Examples
+    --------
+    >>> pairs = np.array([[0.2, 0.15], [0.15, 0.2]])
+    >>> heard_marks(np.array([[0.6, 0.8]]), np.array([[1, 0]]), Marking(0.9, 0.8), pairs).round(3).tolist()
+    [[0.634, 0.55]]
+    """
+    rows, informed = np.flatnonzero(np.isfinite(marks).any(axis=1)), marking.sensitivity + marking.specificity - 1
+    if not (rows.size and informed):
+        return right
+    before, mark, own = np.clip(right[rows], EPS, 1 - EPS), marks[rows], np.maximum(np.diag(covariance), 1e-12)
+    share = marking.share_right(before)
+    known = np.where(np.isfinite(mark), informed**2 * before * (1 - before) / (share * (1 - share)), 0.0)
+    known = np.minimum(known, 1 - 1e-9)  # a perfect judge of members who always err together: two equal equations
+    root = np.sqrt(known)
+    surprise = np.where(np.isfinite(mark), (mark - share) / informed, 0.0) * root
+    joint = root[:, :, None] * covariance * root[:, None, :] + np.eye(len(own)) * (own * (1 - known))[:, :, None]
+    weights = root * np.linalg.solve(joint, surprise[:, :, None])[:, :, 0]
+    result = right.copy()
+    result[rows] = np.clip(before + weights @ covariance, EPS, 1 - EPS)
+    return result
 
 
-@dataclass(frozen=True, eq=False)
-class Cascade:
-    """What is known of n items, about which members are asked one after the other.
+def cascade_step(
+    right: FloatArray,
+    price: FloatArray,
+    asked: BoolArray,
+    can: BoolArray,
+    *,
+    marking: Marking,
+    covariance: FloatArray,
+    error_cost: float,
+) -> CascadeStep:
+    """Return the next step of each item, looking two questions ahead.
 
-    Attributes
+    Parameters
     ----------
     right, price : (n, J)
         P(right) of each member's answer given all marks so far, and what it costs to ask them.
@@ -130,6 +162,23 @@ class Cascade:
     error_cost : float
         Money that a point of quality is worth.
     """
+    n = len(right)
+    state = _State(right, price, asked, can, marking, covariance, error_cost)
+    stop, value = state.standing(), state.values(depth=2)
+    flat = value.reshape(n, -1)
+    top = flat.argmax(axis=1) if flat.shape[1] else np.zeros(n, dtype=np.int64)
+    most = flat[np.arange(n), top] if flat.shape[1] else np.full(n, -np.inf)
+    go, nobody = most > stop + 1e-12, ~asked.any(axis=1)
+    best = np.where(asked, right, -np.inf)
+    answer = np.where(nobody, NOBODY, best.argmax(axis=1) if flat.shape[1] else NOBODY)
+    p_right = np.where(nobody, np.nan, best.max(axis=1, initial=-np.inf))
+    worth = np.where(go, most, np.where(nobody, 0.0, stop))
+    return CascadeStep(np.where(go, top // 2, NOBODY), go & (top % 2 == 1), answer, p_right, worth)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What is known of n items; the fields are the arguments of `cascade_step`."""
 
     right: FloatArray
     price: FloatArray
@@ -138,19 +187,6 @@ class Cascade:
     marking: Marking
     covariance: FloatArray
     error_cost: float
-
-    def step(self) -> CascadeStep:
-        """Return the next step of each item, looking two questions ahead."""
-        n, asked = len(self.right), self.asked
-        stop, flat = self.standing(), self.values(depth=2).reshape(n, -1)
-        top = flat.argmax(axis=1) if flat.shape[1] else np.zeros(n, dtype=np.int64)
-        most = flat[np.arange(n), top] if flat.shape[1] else np.full(n, -np.inf)
-        go, nobody = most > stop + 1e-12, ~asked.any(axis=1)
-        best = np.where(asked, self.right, -np.inf)
-        answer = np.where(nobody, NOBODY, best.argmax(axis=1) if flat.shape[1] else NOBODY)
-        p_right = np.where(nobody, np.nan, best.max(axis=1, initial=-np.inf))
-        worth = np.maximum(np.where(go, most, stop), 0.0)
-        return CascadeStep(np.where(go, top // 2, NOBODY), go & (top % 2 == 1), answer, p_right, worth)
 
     def standing(self) -> FloatArray:
         """Return what the best answer so far is worth, (n,); -inf where there is none."""

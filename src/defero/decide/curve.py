@@ -57,7 +57,7 @@ class Curve(Tabular):
     def area(self) -> float:
         """Mean gain in quality over the zero router, over the costs that both reach; nan where prices are all equal."""
         hull = self.hull
-        if len(hull) < 2:
+        if len(hull) < 2 or not len(self):
             return float("nan")
         return area_between(self.cost, self.quality, self.member_cost[hull], self.member_quality[hull])
 
@@ -74,6 +74,8 @@ class Curve(Tabular):
 
         Pass it in `Terms` for items that come one by one.
         """
+        if not len(self):
+            raise InputError("the curve has no points, because nobody can be asked about any item.")
         if cost is not None and quality is None:
             inside = np.flatnonzero(self.cost <= cost * (1 + 1e-12))
             if not inside.size:
@@ -100,6 +102,8 @@ class Curve(Tabular):
 
     def headline(self) -> str:
         """Return the ends of the curve and the area over the zero router."""
+        if not len(self):
+            return "Curve: 0 points, because nobody can be asked about any item."
         area = "" if np.isnan(self.area) else f"; {self.area:+.4f} over the zero router on average"
         ends = [f"{self.quality[k]:.3f} at {money(float(self.cost[k]))}" for k in (0, -1)]
         return f"Curve: {count_of(len(self), 'point')}, from {ends[0]} to {ends[1]}{area}."
@@ -137,7 +141,8 @@ def curve_of(
     can : (n, J) bool, optional
         Who can be asked.
     hull : members, optional
-        The zero router's, from training rows; by default the best on these rows.
+        The zero router's, from training rows; by default the best on these rows. Who has no price or no score on
+        these rows is left out.
     most_points : int, optional
         Points spread evenly over the steps; None for every step.
     """
@@ -148,7 +153,7 @@ def curve_of(
     cost, quality = along(steps, np.nan_to_num(price)), along(steps, np.nan_to_num(real))
     error_cost = np.concatenate([[0.0], steps.error_cost])
     # One point for each cost of an error: the one after the last of steps that are equal but for rounding.
-    last = np.append(error_cost[1:] > error_cost[:-1] * (1 + _APART), True)
+    last = np.append(error_cost[1:] > error_cost[:-1] * (1 + _APART), bool(can_ask.any()))
     cost, quality, error_cost = cost[last], quality[last], error_cost[last]
     end = np.append(error_cost[1:], np.inf)
     if most_points is not None and len(cost) > most_points:
@@ -157,6 +162,7 @@ def curve_of(
     member_cost, member_quality = member_means(price, real if can is None else np.where(can, real, np.nan))
     known = np.flatnonzero(np.isfinite(member_cost) & np.isfinite(member_quality))
     corners = known[upper_hull(member_cost[known], member_quality[known])] if hull is None else hull
+    corners = corners[np.isin(corners, known)]
     corners = corners[np.argsort(member_cost[corners], kind="stable")]
     return Curve(error_cost, end, cost, quality, expert_names, member_cost, member_quality, corners)
 

@@ -111,9 +111,11 @@ def quality_at(cost: FloatArray, quality: FloatArray, at: FloatArray | float) ->
     """Return the quality of a curve, given by points of rising cost, at other costs: linear between two points.
 
     Points between two others are reached by mixing them at random. Beyond the last point its quality is held; below
-    the first one there is none (nan).
+    the first one, and of a curve without points, there is none (nan).
     """
     where = np.asarray(at, dtype=np.float64)
+    if not len(cost):
+        return np.full(where.shape, np.nan)
     return np.where(where < cost[0] - 1e-12 * abs(cost[0]), np.nan, np.interp(where, cost, quality))
 
 

@@ -409,7 +409,10 @@ def _counts(mask: BoolArray) -> IntArray:
 
 
 def near_best(value: FloatArray, least: FloatArray) -> BoolArray:
-    """Return who is worth at least so much, (n, J), from values (n, J) and the least (n,); nobody where that is nan."""
+    """Return who is worth at least so much, (n, J), from values (n, J) and the least (n,); nobody where that is nan.
+
+    Who cannot be asked is worth -inf, and never among them.
+    """
     with np.errstate(invalid="ignore"):
-        alike: BoolArray = value >= least[:, None]
+        alike: BoolArray = (value >= least[:, None]) & (value > -np.inf)
     return alike

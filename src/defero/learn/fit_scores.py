@@ -143,7 +143,7 @@ class ScoreFit:
     ----------
     scorer : ScoreScorer
     held_out : (n, J)
-        Expected scores of items that were not learned from.
+        Expected scores of each fold, learned from the other folds; from all items where there is one fold.
     """
 
     scorer: ScoreScorer
@@ -195,7 +195,7 @@ def fit_scores(features: FloatArray, scores: FloatArray, *, columns: ScoreColumn
 def _held_out(
     design: FloatArray, scores: FloatArray, sums: Sums, block: IntArray, fold: IntArray
 ) -> tuple[Spreads, FloatArray]:
-    """Return the variances, and the expected scores (n, J) of each fold from the other folds."""
+    """Return the variances, and the expected scores (n, J) of each fold from the other folds, if there are others."""
     spreads = fit_spreads(sums, block)
     folds, expected = np.unique(fold), np.empty(scores.shape)
     for f in folds:
@@ -314,5 +314,6 @@ def score_covariance(expected: FloatArray, scores: FloatArray) -> FloatArray:
     mix[:, learned], mix[:, ~learned] = np.eye(len(covariance)), 1.0 / max(len(covariance), 1)
     spread = mix.T @ covariance @ mix
     new = np.flatnonzero(~learned)
-    spread[new, new] = np.maximum(spread[new, new], np.diag(covariance).mean())
+    if len(covariance):
+        spread[new, new] = np.maximum(spread[new, new], np.diag(covariance).mean())
     return spread

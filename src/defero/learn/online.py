@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
-from defero.core.scores import sigmoid
 from defero.learn.heads import Heads
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
@@ -69,7 +68,8 @@ def after_answers(
 def _moments(middle: float, spread2: float, *, shift: float, right: bool) -> tuple[float, float]:
     """Return mean and variance of z ~ N(middle, spread2) after an answer that is right with sigmoid(z + shift)."""
     z = middle + np.sqrt(spread2) * _NODES
-    likely = _WEIGHTS * sigmoid(z + shift if right else -z - shift)
+    log_likely = -np.logaddexp(0.0, -z - shift if right else z + shift)  # a sigmoid would become 0 at every node
+    likely = _WEIGHTS * np.exp(log_likely - log_likely.max())
     likely /= likely.sum()
     mean = float(likely @ z)
     return mean, min(float(likely @ (z - mean) ** 2), spread2)

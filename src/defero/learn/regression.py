@@ -48,7 +48,7 @@ class Sums:
         filled = np.where(has, targets, 0.0)
         first, mask = _masks(has)
         grams = [design[has[:, j]].T @ design[has[:, j]] for j in first]
-        return cls(np.stack(grams), design.T @ filled, (filled**2).sum(axis=0), has.sum(axis=0), mask)
+        return cls(_stacked(grams, design), design.T @ filled, (filled**2).sum(axis=0), has.sum(axis=0), mask)
 
     def without(self, design: FloatArray, targets: FloatArray) -> "Sums":
         """Return the sums without some of the items."""
@@ -57,13 +57,18 @@ class Sums:
         rows = [has[:, int(np.flatnonzero(self.mask == g)[0])] for g in range(len(self.gram))]
         grams = [gram - design[some].T @ design[some] for gram, some in zip(self.gram, rows, strict=True)]
         squares, counts = self.squares - (filled**2).sum(axis=0), self.counts - has.sum(axis=0)
-        return Sums(np.stack(grams), self.cross - design.T @ filled, squares, counts, self.mask)
+        return Sums(_stacked(grams, design), self.cross - design.T @ filled, squares, counts, self.mask)
+
+
+def _stacked(grams: list[FloatArray], design: FloatArray) -> FloatArray:
+    """Return the products (g, p, p), also of no experts."""
+    return np.reshape(grams, (len(grams), design.shape[1], design.shape[1]))
 
 
 def _masks(has: BoolArray) -> tuple[IntArray, IntArray]:
     """Return the first expert of each set of items, and the set of each expert, (J,)."""
     if has.all():
-        return np.zeros(1, np.int64), np.zeros(has.shape[1], np.int64)
+        return np.zeros(min(1, has.shape[1]), np.int64), np.zeros(has.shape[1], np.int64)
     packed = np.packbits(has.T, axis=1)
     _, first, mask = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     return first, mask.reshape(-1)

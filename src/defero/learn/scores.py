@@ -126,21 +126,22 @@ class ScoreScorer:
         """Return the expected scores of n items, (n, J)."""
         return np.clip(self.linear_values(features), 0.0, 1.0)
 
+    @np.errstate(invalid="ignore")  # what is not finite is refused
     def linear_values(self, features: NDArray[Any]) -> NDArray[Any]:
         """Return the values before they are limited to [0, 1], (n, J)."""
         if self.product is not None and features.dtype == np.float32:  # in single precision in half of the time
             weights, intercept = self.product
-            single = np.asarray(features @ weights + intercept, dtype=np.float32)
-            if not np.isfinite(single.sum()):
-                _refuse_not_finite(features)
-            return single
-        if self.landmarks is None:
-            return self._values(features, features)
-        values = np.empty((len(features), self.n_experts))
-        size = max(_NUMBERS_AT_ONCE // len(self.weights), 1)
-        for start in range(0, len(features), size):
-            piece = features[start : start + size]
-            values[start : start + size] = self._values(piece, np.hstack([piece, self.landmarks.likeness(piece)]))
+            values: NDArray[Any] = np.asarray(features @ weights + intercept, dtype=np.float32)
+        elif self.landmarks is None:
+            values = self._values(features, features)
+        else:
+            values = np.empty((len(features), self.n_experts))
+            size = max(_NUMBERS_AT_ONCE // len(self.weights), 1)
+            for start in range(0, len(features), size):
+                piece = features[start : start + size]
+                values[start : start + size] = self._values(piece, np.hstack([piece, self.landmarks.likeness(piece)]))
+        if not np.isfinite(values.sum()):
+            _refuse_not_finite(features)
         return values
 
     def _values(self, features: FloatArray, inputs: FloatArray) -> FloatArray:

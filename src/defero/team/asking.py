@@ -16,7 +16,7 @@ from defero.core.scores import Scores, logit, sigmoid
 from defero.decide.asking import ask_in_turn, next_gains, next_step
 from defero.decide.assigning.assign import assign
 from defero.decide.assigning.limits import capacity_of
-from defero.decide.cascade import Cascade, check_marks, heard_marks
+from defero.decide.cascade import cascade_step, check_marks, heard_marks
 from defero.decide.costs import cost_of_answers
 from defero.decide.rules import MostLikelyRight
 from defero.decide.terms import TeamTerms
@@ -271,6 +271,12 @@ def cascade_of(team: "Team", features: Any, scores: Scores, marks: Any, asked: A
     terms, marking = with_prices(team, features, terms), terms.marking
     if marking is not None and terms.by_score:
         raise InputError(f"needs {Argument('error_cost')}: a mark is paid for while that pays.", argument="judge")
+    if marking is not None and terms.matrix is not None:
+        raise InputError(
+            f"and {Argument('cost_matrix')} exclude each other: a mark says that an answer is wrong, not which error "
+            f"it is. Pass {Argument('error_cost')}.",
+            argument="judge",
+        )
     members = members_of(team, scores, terms, scores.expert_proba)
     marked, answered = check_marks(marks, asked, members.proba.shape, members.names)
     unit = terms.unit
@@ -286,7 +292,9 @@ def cascade_of(team: "Team", features: Any, scores: Scores, marks: Any, asked: A
     else:
         pairs = np.eye(members.proba.shape[1]) if team.score_facts is None else team.score_facts.covariance
         right = heard_marks(members.proba, marked, marking, pairs)
-        step = Cascade(right, unit * members.fees, answered, members.can, marking, pairs, unit).step()
+        step = cascade_step(
+            right, unit * members.fees, answered, members.can, marking=marking, covariance=pairs, error_cost=unit
+        )
         ask, judged, stands, p_right = step.ask, step.judged, step.answer, step.p_right
         now, cost = unit * (1 - np.nan_to_num(p_right)), unit - step.value
     nothing = np.full(len(ask), None, dtype=object)

@@ -161,8 +161,7 @@ def _compare(
         grounds = members.settled(grounds, *at_least(members, terms.floor), counted=not terms.by_score)
     if team.score_facts is None:
         return grounds
-    highest = np.ascontiguousarray(scores.expert_proba.T).max(axis=0)  # short rows take five times as long
-    promised = team.score_facts.promised(grounds.p_right, highest)
+    promised = team.score_facts.promised(grounds.p_right, scores.expert_proba, terms.available)
     return grounds._replace(p_right=promised, expected_cost=grounds.expected_cost + grounds.p_right - promised)
 
 

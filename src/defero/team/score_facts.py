@@ -9,6 +9,7 @@ from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.codec import Within
 from defero.core.errors import InputError
 from defero.decide.frontier import upper_hull
+from defero.decide.rules import ALIKE
 
 if TYPE_CHECKING:
     from defero.team.team import Team
@@ -44,10 +45,23 @@ class ScoreFacts:
             if getattr(self, name).shape != shape:
                 raise InputError(f"must have shape {shape}, got {getattr(self, name).shape}.", argument=name)
 
-    def promised(self, proba: FloatArray, highest: FloatArray) -> FloatArray:
-        """Return what is promised of those who are chosen, (n,): corrected where it is the highest expectation."""
+    def promised(self, chosen: FloatArray, proba: FloatArray, available: BoolArray | None) -> FloatArray:
+        """Return what is promised of those who are chosen, (n,): corrected if they are the best who is available.
+
+        Those who share cases with the best count as the best.
+
+        Parameters
+        ----------
+        chosen : (n,)
+            What is expected of them.
+        proba : (n, J)
+            What is expected of everybody.
+        available : (J,) or (n, J) bool, optional
+        """
         a, b = self.chosen_map
-        return np.clip(np.where(proba >= highest, a + b * proba, proba), 0.0, 1.0)
+        columns = proba.T if available is None else np.where(available, proba, 0.0).T
+        highest = np.ascontiguousarray(columns).max(axis=0, initial=0.0)  # short rows take five times as long
+        return np.clip(np.where(chosen >= highest - ALIKE, a + b * chosen, chosen), 0.0, 1.0)
 
     @property
     def level_sd(self) -> float:
@@ -58,7 +72,7 @@ class ScoreFacts:
     @property
     def noise(self) -> float:
         """Variance of a score around its expectation."""
-        return max(float(np.diag(self.covariance).mean()), LEAST_NOISE)
+        return max(LEAST_NOISE, float(np.diag(self.covariance).mean())) if len(self.covariance) else LEAST_NOISE
 
     def take(self, experts: IntArray) -> Self:
         """Return the facts of some experts, in this order."""

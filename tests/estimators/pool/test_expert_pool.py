@@ -283,3 +283,19 @@ def test_the_cell_that_is_no_score_is_named():
     assert error.value.argument == "scores"
     with pytest.raises(InputError, match="differ in length"):
         ExpertPool().fit([[1.0], [2.0]], [[1, 0], [1]])
+
+
+@pytest.mark.parametrize(("groups", "noted"), [(np.zeros(100), True), (np.arange(100) % 20, False)])
+def test_it_says_that_with_one_group_nothing_is_held_out(groups, noted):
+    rng = np.random.default_rng(0)
+    x, scores = rng.normal(size=(100, 2)), (rng.random((100, 2)) < 0.7).astype(float)
+    notes = ExpertPool().fit(x, scores, groups=groups).notes_
+    assert any("in one group" in note for note in notes) == noted
+
+
+@pytest.mark.parametrize("pick", ["absent", "no rows"])
+def test_a_curve_without_anybody_to_ask_is_printed(pick):
+    table, scores, prices, _ = pool_of()
+    pool = ExpertPool().fit(table, scores, prices=prices)
+    terms = Terms(absent=NAMES, error_cost=10) if pick == "absent" else None
+    assert "0 points" in str(pool.curve(table[:0] if pick == "no rows" else table, terms=terms))

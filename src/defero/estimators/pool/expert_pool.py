@@ -39,8 +39,8 @@ FEWEST_SCORES = 30
 """With fewer, a member's expected scores are uncertain, and a note says so."""
 
 
-def score_notes(n_scores: IntArray, expert_names: tuple[str, ...]) -> list[str]:
-    """Return a sentence on the members without a score, and one on those with few.
+def score_notes(n_scores: IntArray, expert_names: tuple[str, ...], *, n_folds: int = 2) -> list[str]:
+    """Return a sentence on the members without a score, one on those with few, and one where nothing was held out.
 
     >>> score_notes(np.array([200, 12, 0]), ("gpt", "phi", "qwen"))[1]
     'few scores to learn from: phi 12. Their expected scores are shrunk toward the average and are uncertain.'
@@ -58,6 +58,11 @@ def score_notes(n_scores: IntArray, expert_names: tuple[str, ...]) -> list[str]:
         notes.append(
             f"few scores to learn from: {join_names(few)}. Their expected scores are shrunk toward the average and are "
             "uncertain."
+        )
+    if n_folds < 2:
+        notes.append(
+            "all items are in one group, so that none could be held out: what is promised is read off the items that "
+            "were learned from, and is too high."
         )
     return notes
 
@@ -170,7 +175,7 @@ class ExpertPool(BaseEstimator):
             learned_scores = fit_scores(features, learned, columns=columns, fold=fold)
             cost, quality = member_means(np.full(matrix.shape, np.nan) if price is None else price, learned)
             n_scores = np.isfinite(matrix).sum(axis=0)
-            self.notes_ = score_notes(n_scores[np.argsort(by_name)], given)
+            self.notes_ = score_notes(n_scores[np.argsort(by_name)], given, n_folds=len(np.unique(fold)))
             held_out = learned_scores.held_out
             gained = learned[np.arange(len(learned)), np.where(np.isfinite(learned), held_out, -1.0).argmax(axis=1)]
             as_given = np.argsort(by_name)

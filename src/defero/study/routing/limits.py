@@ -133,7 +133,7 @@ def _asked(team: Team, batch: Assignment, rows: slice, scores: Scores, terms: Te
     """Lay out an assignment to experts who have only scores."""
     expert, items = batch.expert[rows], np.arange(len(scores))
     is_asked, paid = expert != MODEL, terms.paid(len(scores))
-    p_right = facts_of(team).promised(scores.expert_proba[items, expert], scores.expert_proba.max(axis=1))
+    p_right = facts_of(team).promised(scores.expert_proba[items, expert], scores.expert_proba, terms.available)
     return score_columns(
         scores,
         batch.expert_names,
