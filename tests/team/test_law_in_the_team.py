@@ -12,6 +12,7 @@ from defero import DeferralClassifier, Team
 from defero.core.errors import ModelFolderError
 from defero.core.law import Law, uniform_errors
 from defero.core.scores import logit, sigmoid
+from defero.data.model_folder import _manifest_checksum
 from defero.decide import ask_in_turn
 from defero.decide.terms import Terms
 from defero.decide.votes import bayes_vote
@@ -142,6 +143,18 @@ def test_a_folder_of_an_older_format_is_told_in_one_sentence(tmp_path, change):
     ROUTER.save(tmp_path / "model")
     path = tmp_path / "model" / "model.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ModelFolderError) as error:
+        Team.load(tmp_path / "model")
+    assert "\n" not in str(error.value)
+    assert "fit again" in str(error.value)
+
+
+def test_a_folder_of_a_pool_is_refused_in_one_sentence(tmp_path):
+    """A pool of models was a kind of its own before it became a team."""
+    ROUTER.save(tmp_path / "model")
+    path = tmp_path / "model" / "model.json"
+    said = json.loads(path.read_text()) | {"kind": "pool"}
+    path.write_text(json.dumps(said | {"checksum": _manifest_checksum(said)}))
     with pytest.raises(ModelFolderError) as error:
         Team.load(tmp_path / "model")
     assert "\n" not in str(error.value)

@@ -187,8 +187,7 @@ def within_limits(judged: Evaluation) -> LimitedTeam:
     """Assign the judged cases under limits, among experts who answered them."""
     team, trial, terms = judged.team, judged.own_trial, judged.terms
     features = team.features(judged.cases.features)
-    there = replace(terms, available=judged.available)
-    held = Held(features, trial.scores, trial.label_idx, trial.answer_idx, there)
+    held = Held(features, trial.scores, trial.label_idx, trial.answer_idx, judged.present_terms)
     gains = gains_of(team, features, trial.scores, held.terms_present)
     batch = assign_gains(team, gains, terms)
     rows, asked = np.arange(len(batch.expert)), np.maximum(batch.expert, 0)

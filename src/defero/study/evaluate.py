@@ -27,7 +27,7 @@ from defero.study.page import record_text, score_text
 from defero.study.reading import TeamCases
 from defero.study.seen import fresh_cases, no_groups_sentence, rows_are_checked
 from defero.team import Team, record_of, try_out
-from defero.team.judge import present_experts, terms_of
+from defero.team.judge import present_terms, terms_of
 from defero.team.judge_scores import judge_scores
 from defero.team.roster import STAGE
 from defero.team.rows import Fresh
@@ -106,9 +106,9 @@ class Evaluation:
     limited: "LimitedTeam | None" = None
 
     @property
-    def available(self) -> BoolArray | None:
-        """Who could be asked, (J,): neither absent in `fit` nor here; None where that is everybody."""
-        return present_experts(self.team, self.terms)
+    def present_terms(self) -> TeamTerms:
+        """The terms among those who could be asked: neither absent in `fit` nor here."""
+        return present_terms(self.team, self.terms)
 
     @property
     def own_trial(self) -> Trial:

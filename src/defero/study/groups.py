@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -127,8 +127,7 @@ def group_tables(evaluation: Evaluation, by: Sequence[str]) -> tuple[GroupTable,
     check_columns(by, list(map(str, evaluation.columns.columns)), source=evaluation.table)
     team, trial = evaluation.team, evaluation.own_trial
     features = team.features(evaluation.cases.features)
-    there = replace(evaluation.terms, available=evaluation.available)
-    everybody = decide_scored(team, features, trial.scores, there)
+    everybody = decide_scored(team, features, trial.scores, evaluation.present_terms)
     tables = []
     for name in by:
         _refuse_dates(evaluation.columns[name], name)

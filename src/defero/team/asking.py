@@ -1,12 +1,12 @@
 """Asking: what a question saves, the next step of each case, asking in turn, and a batch under limits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from defero.core.belief import Belief, belief_of, belief_when_asked
+from defero.core.belief import at, belief_of, belief_when_asked
 from defero.core.checks.arrays import FloatArray, IntArray
 from defero.core.errors import Argument, InputError
 from defero.core.labels import MISSING
@@ -101,6 +101,11 @@ def model_answer(scores: Scores, terms: TeamTerms) -> tuple[IntArray, FloatArray
     return label_idx, of_labels.min(axis=1)
 
 
+def proba_of_label(scores: Scores, label_idx: IntArray) -> FloatArray:
+    """Return P(the model's label is right), (n,): the model's own where that is its most likely class."""
+    return np.where(label_idx == scores.class_idx, scores.model_proba, at(scores.class_proba, label_idx))
+
+
 def with_prices(team: "Team", features: Any, terms: TeamTerms) -> TeamTerms:
     """Return terms with the prices that `fit` learned where no fee is given."""
     if terms.fees is not None and not np.isnan(terms.fees).any():
@@ -150,11 +155,16 @@ def by_pieces(
         if team.calibrator is not None:
             right = shifted(right, scorer.score(features[rows]).expert_proba, part.expert_proba)
         results.append(work(rows, part, right))
-    if len(results) == 1:
-        return results[0]
-    arrays = [one.name for one in fields(results[0]) if isinstance(getattr(results[0], one.name), np.ndarray)]
-    whole = {name: np.concatenate([getattr(part, name) for part in results]) for name in arrays}
-    return replace(results[0], **whole)
+    return joined(results)
+
+
+def joined(parts: Sequence[Voted]) -> Voted:
+    """Return the results of pieces as one: their arrays one after the other, all else as in the first."""
+    if len(parts) == 1:
+        return parts[0]
+    arrays = [one.name for one in fields(parts[0]) if isinstance(getattr(parts[0], one.name), np.ndarray)]
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
+    return replace(parts[0], **whole)
 
 
 def shifted(right: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
@@ -165,18 +175,13 @@ def shifted(right: FloatArray, before: FloatArray, after: FloatArray) -> FloatAr
 DOES_NOT_PAY = "asking did not pay on held-out cases"
 
 
-def evidence(team: "Team", part: Scores, answer_idx: IntArray, right: FloatArray | None) -> Belief:
-    """Return what was heard of some items."""
-    return belief_when_asked(law_of(team), part.class_proba, part.expert_proba, answer_idx, right)
-
-
 def settle_in_turn(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> InTurn:
     """Ask one expert after the other on recorded answers (n, J), as long as a question is worth its fee.
 
     Nobody is asked where asking did not pay on held-out cases.
     """
-    terms = with_prices(team, features, terms)
-    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & asks_in_turn(team, terms))
+    terms = with_prices(team, features, terms).spread(len(scores))
+    own = terms.among(terms.can_ask(len(scores)) & asks_in_turn(team, terms))
     return by_pieces(
         team,
         features,
@@ -204,9 +209,9 @@ def asks_in_turn(team: "Team", terms: TeamTerms) -> bool:
 def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> NextSteps:
     """Return the next step from features and scores at hand, and answers so far (n, J) as class numbers."""
     check_probabilities(scores)
-    terms = with_prices(team, features, terms)
+    terms = with_prices(team, features, terms).spread(len(scores))
     stopped = not asks_in_turn(team, terms)
-    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)) & (not stopped))
+    own = terms.among(terms.can_ask(len(scores)) & (not stopped))
     steps = by_pieces(
         team,
         features,
@@ -228,15 +233,13 @@ def next_step_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArr
 def next_gains_of(team: "Team", features: Any, scores: Scores, answer_idx: IntArray, terms: TeamTerms) -> Gains:
     """Return what each next question saves against answering now, given answers so far (n, J) as class numbers."""
     check_probabilities(scores)
-    terms = with_prices(team, features, terms)
-    own = terms.spread(len(scores)).among(terms.can_ask(len(scores)))
-    gains = by_pieces(
-        team,
-        features,
-        scores,
-        lambda rows, part, right: Gains(*next_gains(evidence(team, part, answer_idx[rows], right), own.take(rows))),
-    )
-    return replace(gains, stopped=not asks_in_turn(team, terms))
+    terms = with_prices(team, features, terms).spread(len(scores))
+
+    def of_part(rows: slice, part: Scores, right: FloatArray | None) -> Gains:
+        heard = belief_when_asked(law_of(team), part.class_proba, part.expert_proba, answer_idx[rows], right)
+        return Gains(*next_gains(heard, terms.take(rows)))
+
+    return replace(by_pieces(team, features, scores, of_part), stopped=not asks_in_turn(team, terms))
 
 
 def assign_gains(team: "Team", gains: Gains, terms: TeamTerms, *, method: str = "auto") -> Assignment:

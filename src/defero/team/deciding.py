@@ -1,5 +1,6 @@
 """Deciding: from scores and terms to who decides, who is on a panel, and what the team says."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -232,7 +233,10 @@ def sets_of(
     team: "Team", scores: Scores, terms: TeamTerms, *, fill_empty: bool = True, strata: ArrayLike | None = None
 ) -> ExpertSets:
     """Return whom to ask for each item, should it be deferred; see `Team.predict_set`."""
-    return the_panel(team).sets(scores, terms, fill_empty=fill_empty, strata=strata)
+    panel = the_panel(team)
+    if why := panel.voided(scores, terms):
+        warnings.warn(f"the panel's promise does not hold with {' and '.join(why)}; conformalize anew.", stacklevel=3)
+    return panel.sets(scores, terms, fill_empty=fill_empty, strata=strata)
 
 
 def answer(
@@ -250,11 +254,22 @@ def answer(
         return settle_in_turn(team, features, scores, answer_idx, recorded)
     if way == "expert":
         return answer_of_one(team, scores, decide_scored(team, features, scores, recorded), answer_idx, terms)
-    decision = decide_scored(team, features, scores, terms)
     sets = sets_of(team, scores, terms, strata=strata)
-    among_recorded = decide_scored(team, features, scores, recorded)
-    mask = with_recorded(with_decider(sets, decision), decision, recorded.can_ask(len(scores)), among_recorded)
-    return vote_of_panel(team, features, scores, answer_idx, mask, terms, vote=way)
+    _, voted = panel_vote(team, features, scores, answer_idx, sets, terms, vote=way)
+    return voted
+
+
+def panel_vote(
+    team: "Team", features: Any, scores: Scores, answer_idx: IntArray, sets: ExpertSets, terms: TeamTerms, *, vote: str
+) -> tuple[Decision, Answer]:
+    """Return who is deferred, and what the panels say by a vote on recorded answers (n, J).
+
+    Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
+    """
+    heard = terms.can_ask(len(scores)) & (answer_idx != MISSING)
+    decision, among_heard = (decide_scored(team, features, scores, one) for one in (terms, terms.among(heard)))
+    mask = with_recorded(with_decider(sets, decision), decision, heard, among_heard)
+    return decision, vote_of_panel(team, features, scores, answer_idx, mask, terms, vote=vote)
 
 
 def answer_of_one(team: "Team", scores: Scores, decision: Decision, answer_idx: IntArray, terms: TeamTerms) -> Answer:

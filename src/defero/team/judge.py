@@ -1,16 +1,14 @@
 """A team on held-out cases: every way of asking, the experts and the panels, each beside what they promised."""
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray, one_of
 from defero.core.labels import MISSING, encode_labels
-from defero.core.results import MODEL, Answer, Decision, ExpertSets
+from defero.core.results import MODEL, Answer, Decision
 from defero.core.scores import Scores
 from defero.core.trial import ASK, PanelTrial, Trial, Way
 from defero.decide.rules import best_expert
@@ -18,9 +16,9 @@ from defero.decide.terms import TeamTerms, Terms, checked
 from defero.decide.votes import VOTES, Ballot
 from defero.judge.record.team import Record, team_record
 from defero.scorers.given import GivenScorer
-from defero.team.asking import model_answer, settle_in_turn
-from defero.team.deciding import answer_of_one, decide_scored, sets_of, vote_of_panel
-from defero.team.panel import Panel, with_decider, with_recorded
+from defero.team.asking import model_answer, proba_of_label, settle_in_turn
+from defero.team.deciding import answer_of_one, decide_scored, panel_vote, vote_of_panel
+from defero.team.panel import Panel
 from defero.team.rows import check_rows_known, seen_after, told_apart_by
 
 if TYPE_CHECKING:
@@ -87,37 +85,23 @@ def ways_of(team: "Team", held: Held, decision: Decision, panel: Answer | None) 
     model_idx, _ = model_answer(scores, held.terms)
     answer_of = {"one": answer_of_one(team, scores, decision, held.answer_idx, held.terms)}
     if scores.n_experts:
-        majority = VOTES.find("majority").count(_ballot(team, held))
-        answer_of["everybody_majority"] = majority
+        answer_of["everybody_majority"] = VOTES.find("majority").count(
+            Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, team.classes)
+        )
         answer_of["best_expert"] = _best_expert(team, held)
         if promises:
             answer_of["sequential"] = settle_in_turn(team, held.features, scores, held.answer_idx, held.terms_present)
-            answer_of["everybody_bayes"] = _everybody_by_bayes(team, held)
+            recorded = held.features, scores, held.answer_idx, held.present, held.terms
+            answer_of["everybody_bayes"] = vote_of_panel(team, *recorded, vote="bayes")
         if panel is not None:
             answer_of["panel"] = panel
     ways = [settled_way(team, held, name, answer) for name, answer in answer_of.items()]
     zero = np.zeros(len(scores))
     right = (model_idx == held.label_idx).astype(np.float64)
-    promised = _promised_of_model(scores, model_idx) if promises else None
+    promised = proba_of_label(scores, model_idx) if promises else None
     errors = held.terms.costs.of_answers(model_idx, held.label_idx)
     ways.append(Way("model", right, zero, zero, promised, model_idx, errors))
     return (*ways, *([_random_expert(held)] if scores.n_experts else []))
-
-
-def panel_vote(team: "Team", held: Held, *, strata: ArrayLike | None) -> tuple[Decision, ExpertSets, Answer]:
-    """Return who is deferred, the panels, and what they vote.
-
-    Whom to defer must not depend on whose answer is recorded: the promise is for the rule that was calibrated.
-    """
-    features, scores = held.features, held.scores
-    decision = decide_scored(team, features, scores, held.terms)
-    among_recorded = decide_scored(team, features, scores, held.terms_present)
-    with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
-        warnings.filterwarnings("ignore", "the panel's promise does not hold")
-        sets = sets_of(team, scores, held.terms, strata=strata)
-    mask = with_recorded(with_decider(sets, decision), decision, held.present, among_recorded)
-    vote = vote_of_panel(team, features, scores, held.answer_idx, mask, held.terms, vote="bayes")
-    return decision, sets, vote
 
 
 def settled_way(team: "Team", held: Held, name: str, answer: Answer) -> Way:
@@ -133,22 +117,6 @@ def settled_way(team: "Team", held: Held, name: str, answer: Answer) -> Way:
         label_idx=label_idx,
         errors=held.terms.costs.of_answers(label_idx, held.label_idx),
     )
-
-
-def _promised_of_model(scores: Scores, model_idx: IntArray) -> FloatArray:
-    """Return P(the model's label is right), (n,)."""
-    return np.where(model_idx == scores.class_idx, scores.model_proba, at(scores.class_proba, model_idx))
-
-
-def _ballot(team: "Team", held: Held) -> Ballot:
-    """Return the ballot of everybody who is present."""
-    scores = held.scores
-    return Ballot(held.answer_idx, held.present, scores.expert_proba, scores.class_proba, team.classes)
-
-
-def _everybody_by_bayes(team: "Team", held: Held) -> Answer:
-    everybody = held.present
-    return vote_of_panel(team, held.features, held.scores, held.answer_idx, everybody, held.terms, vote="bayes")
 
 
 def _best_expert(team: "Team", held: Held) -> Answer:
@@ -178,7 +146,7 @@ def _random_expert(held: Held) -> Way:
     model_idx, _ = model_answer(held.scores, held.terms)
     of_answers = held.terms.costs.matrix[held.label_idx[:, None], held.answer_idx]  # those not present weigh nothing
     of_model = held.terms.costs.of_answers(model_idx, held.label_idx)
-    promised = np.where(some, promised, _promised_of_model(held.scores, model_idx))
+    promised = np.where(some, promised, proba_of_label(held.scores, model_idx))
     return Way(
         "random_expert",
         right=np.where(some, expert_right, model_idx == held.label_idx),
@@ -243,7 +211,7 @@ def try_out(
     seen_after(team.seen, "judge", told_apart_by(X, team.recipe), label_idx, answer_idx, disjoint=disjoint)
     panel = team.panel
     own = terms_of(team) if terms is None else checked(terms, team.expert_names, team.classes)
-    own = replace(own, available=present_experts(team, own))
+    own = present_terms(team, own)
     held = Held(features, scores, label_idx, answer_idx, own)
     decision = decide_scored(team, features, scores, held.terms_present)
     tried, vote = None, None
@@ -267,11 +235,12 @@ def try_out(
     )
 
 
-def present_experts(team: "Team", terms: TeamTerms) -> BoolArray | None:
-    """Return who can be asked: neither absent in `conformalize` nor now; None where that is everybody."""
-    both = [None if team.panel is None else team.panel.available, terms.available]
-    there = [np.asarray(one, dtype=np.bool_) for one in both if one is not None]
-    return np.logical_and.reduce(there) if there else None
+def present_terms(team: "Team", terms: TeamTerms) -> TeamTerms:
+    """Return the terms among those who can be asked: neither absent in `conformalize` nor now."""
+    then = None if team.panel is None else team.panel.available
+    if then is None:
+        return terms
+    return terms.among(np.array(then) if terms.available is None else terms.available & np.array(then))
 
 
 def terms_of(team: "Team") -> TeamTerms:
@@ -282,7 +251,8 @@ def terms_of(team: "Team") -> TeamTerms:
 
 def _try_panel(team: "Team", panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
     """Return the panels of held-out cases and what they vote."""
-    decision, sets, vote = panel_vote(team, held, strata=strata)
+    sets = panel.sets(held.scores, held.terms, strata=strata)
+    decision, vote = panel_vote(team, held.features, held.scores, held.answer_idx, sets, held.terms, vote="bayes")
     tried = PanelTrial(
         sets=sets,
         deferred=decision.deferred,

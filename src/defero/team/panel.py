@@ -1,6 +1,5 @@
 """Panel: whom to ask together, what is promised of them, and how their answers are put together."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -136,39 +135,34 @@ class Panel:
             f"Calibrated on {calibrated}."
         )
 
+    def voided(self, scores: Scores, terms: TeamTerms) -> list[str]:
+        """Say what differs from the terms of the calibration, so that the promise does not hold."""
+        then = self.terms.of(terms.expert_names, np.arange(scores.n_classes)).fees_in_errors
+        fees, fees_then = (0.0 if one is None else one for one in (terms.fees_in_errors, then))
+        other = [] if np.allclose(fees, fees_then, rtol=1e-12, atol=0) else ["other fees than in conformalize"]
+        absent = (self._eligible(scores) & ~terms.can_ask(len(scores))).any()
+        return [*other, "absent experts"] if absent else other
+
+    def _eligible(self, scores: Scores) -> BoolArray:
+        """Return who could be asked at that time, (J,)."""
+        return np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
+
     def sets(
-        self,
-        scores: Scores,
-        terms: TeamTerms,
-        *,
-        fill_empty: bool,
-        strata: ArrayLike | None,
+        self, scores: Scores, terms: TeamTerms, *, fill_empty: bool = True, strata: ArrayLike | None = None
     ) -> ExpertSets:
-        """Return whom to ask for each item; warns where the promise does not hold.
+        """Return whom to ask for each item.
 
         With `fill_empty`, an empty set gets the best expert
         who can be asked, fees counted.
         """
         shape = {"n_items": len(scores), "n_experts": scores.n_experts}
-        fees, expert_names, can = terms.fees_in_errors, terms.expert_names, terms.can_ask(len(scores))
-        fee = fee_matrix(fees, **shape, expert_names=expert_names)
-        can_then = np.ones(scores.n_experts, np.bool_) if self.available is None else np.array(self.available)
-        why = []
-        fees_then = self.terms.of(expert_names, np.arange(scores.n_classes)).fees_in_errors
-        of_all = fee if fees is not None and np.ndim(fees) == 2 else fee[:1]  # the same for each item: one is compared
-        if not np.allclose(of_all, np.zeros(scores.n_experts) if fees_then is None else fees_then, rtol=1e-12, atol=0):
-            why.append("other fees than in conformalize")
-        if (can_then & ~can).any():
-            why.append("absent experts")
-        if why:
-            warnings.warn(
-                f"the panel's promise does not hold with {' and '.join(why)}; conformalize anew.", stacklevel=4
-            )
+        expert_names, can = terms.expert_names, terms.can_ask(len(scores))
+        fee = fee_matrix(terms.fees_in_errors, **shape, expert_names=expert_names)
         raw = self.predictor.predict(
             scores.expert_proba,
             strata=strata,
             fill_empty=False,
-            available=can & can_then,
+            available=can & self._eligible(scores),
             expert_names=expert_names,
         )
         if not fill_empty:

@@ -292,44 +292,17 @@ class Vote:
 VOTES: Registry[Vote] = Registry("vote", group="defero.votes", kind=Vote)
 
 
-def _bayes(ballot: Ballot) -> Answer:
-    return bayes_vote(
-        ballot.answers,
-        ballot.mask,
-        ballot.expert_proba,
-        ballot.class_proba,
-        law=ballot.law,
-        right=ballot.right,
-        classes=ballot.classes,
-        cost_matrix=ballot.cost_matrix,
-    )
+_OF_ALL = ("answers", "mask", "expert_proba", "class_proba", "classes")
 
 
-def _weighted(ballot: Ballot) -> Answer:
-    return weighted_vote(
-        ballot.answers,
-        ballot.mask,
-        ballot.expert_proba,
-        n_classes=ballot.n_classes,
-        class_proba=ballot.class_proba,
-        classes=ballot.classes,
-    )
+def _vote_of(vote: Callable[..., Answer], *more: str) -> Callable[[Ballot], Answer]:
+    """Return a vote that takes its arguments, those of all and some more, from a ballot."""
+    return lambda ballot: vote(**{name: getattr(ballot, name) for name in (*_OF_ALL, *more)})
 
 
-def _majority(ballot: Ballot) -> Answer:
-    return majority_vote(
-        ballot.answers,
-        ballot.mask,
-        n_classes=ballot.n_classes,
-        expert_proba=ballot.expert_proba,
-        class_proba=ballot.class_proba,
-        classes=ballot.classes,
-    )
-
-
-VOTES.register("bayes", Vote(_bayes, uses_skill=True))
-VOTES.register("weighted", Vote(_weighted))
-VOTES.register("majority", Vote(_majority))
+VOTES.register("bayes", Vote(_vote_of(bayes_vote, "law", "right", "cost_matrix"), uses_skill=True))
+VOTES.register("weighted", Vote(_vote_of(weighted_vote, "n_classes")))
+VOTES.register("majority", Vote(_vote_of(majority_vote, "n_classes")))
 
 
 def answer_of_decider(scores: Scores, decision: Decision, answer_idx: IntArray, *, classes: Labels) -> Answer:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pandas.util import hash_pandas_object
 
 from defero.core import Decision, Scores
-from defero.core.belief import at
 from defero.core.checks.arrays import BoolArray, FloatArray, IntArray
 from defero.core.labels import Labels
 from defero.core.results import MODEL
@@ -26,6 +25,7 @@ from defero.data.recipes.columns import remark_sentences
 from defero.data.tables.bad_rows import BadCells, BadRows, list_of_bad_rows
 from defero.data.tables.read import read_frame
 from defero.data.tables.write import write_decisions
+from defero.team.asking import proba_of_label
 
 Columns = dict[str, Any]
 SETTLED = "settled"
@@ -292,7 +292,7 @@ def decision_columns(
     """
     class_idx, p_model = scores.class_idx, scores.model_proba
     if model_idx is not None:
-        class_idx, p_model = model_idx, np.where(model_idx == class_idx, p_model, at(scores.class_proba, model_idx))
+        class_idx, p_model = model_idx, proba_of_label(scores, model_idx)
     names, who, deferred = decision.expert_names, decision.expert, decision.deferred
     model_says, p_model = text_at(classes, class_idx), p_model.round(6)
     # Six digits are more than anybody can know of a probability, and keep the file readable.

@@ -23,7 +23,16 @@ from defero.study.reading import Reading
 from defero.study.routing.arrivals import Arrivals
 from defero.study.routing.decisions import score_columns, who_columns
 from defero.team import Team
-from defero.team.asking import Gains, assign_gains, gains_of, next_gains_of, next_step_of, with_prices
+from defero.team.asking import (
+    Gains,
+    assign_gains,
+    gains_of,
+    joined,
+    next_gains_of,
+    next_step_of,
+    proba_of_label,
+    with_prices,
+)
 from defero.team.score_facts import facts_of
 
 
@@ -48,7 +57,7 @@ def answers_so_far(team: Team, arrivals: Arrivals, reading: Reading) -> tuple[In
         return answer_idx[good], []
     frame = log.read(as_text=[columns.item, columns.annotator, columns.answer])
     frame = spellings.apply_to(frame, [columns.answer])
-    joined = join_answers(
+    log_answers = join_answers(
         keys,
         frame,
         key=key,
@@ -58,19 +67,19 @@ def answers_so_far(team: Team, arrivals: Arrivals, reading: Reading) -> tuple[In
         first_row=log.first_row,
         items_first_row=arrivals.first_row,
     )
-    joined, missing = joined.without_missing(team.classes)
-    strangers = [name for name in joined.expert_names if name not in team.expert_names]
+    log_answers, missing = log_answers.without_missing(team.classes)
+    strangers = [name for name in log_answers.expert_names if name not in team.expert_names]
     if strangers:
         hint = did_you_mean(strangers[0], team.expert_names)
         raise InputError(
             f"{Argument('answers', log.name)}: no expert {join_names(strangers)}{hint} The model knows "
             f"{join_names(team.expert_names)}."
         )
-    place = np.array([team.expert_names.index(name) for name in joined.expert_names], dtype=np.int64)
-    if len(joined):
-        codes = joined.class_idx(team.classes, renamed=spellings.meant)
-        answer_idx[joined.item_idx, place[joined.expert_idx]] = codes
-    return answer_idx[good], [*missing_answers_note(missing, source=log.name), *joined.notes()]
+    place = np.array([team.expert_names.index(name) for name in log_answers.expert_names], dtype=np.int64)
+    if len(log_answers):
+        codes = log_answers.class_idx(team.classes, renamed=spellings.meant)
+        answer_idx[log_answers.item_idx, place[log_answers.expert_idx]] = codes
+    return answer_idx[good], [*missing_answers_note(missing, source=log.name), *log_answers.notes()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +148,7 @@ def _asked(team: Team, batch: Assignment, rows: slice, scores: Scores, terms: Te
 def _assigned(batch: Assignment, rows: slice, team: Team, scores: Scores) -> dict[str, Any]:
     assert batch.label is not None
     label = batch.label[rows]
-    label_idx = encode_labels(label, team.classes)
-    p_label = scores.class_proba[np.arange(len(label)), label_idx]
-    p_right = np.where(label_idx == scores.class_idx, scores.model_proba, p_label)
+    p_right = proba_of_label(scores, encode_labels(label, team.classes))
     cost, reason = batch.expected_cost[rows], batch.reasons(rows)
     return who_columns(team.expert_names, batch.expert[rows], label, p_right, cost, reason)
 
@@ -165,12 +172,7 @@ def assign_file(team: Team, arrivals: Arrivals, terms: TeamTerms, *, answer_idx:
             parts.append(next_gains_of(team, features, scores, answers_here, here))
         fees.append(here.fees if here.fees is None or here.fees.ndim == 2 else np.tile(here.fees, (len(piece), 1)))
         start += len(piece)
-    whole = replace(
-        parts[0],
-        gain=np.concatenate([one.gain for one in parts]),
-        answer_cost=np.concatenate([one.answer_cost for one in parts]),
-        label_idx=np.concatenate([one.label_idx for one in parts]),
-    )
+    whole = joined(parts)
     del parts
     if terms.columns or (team.scored_only and fees[0] is not None):
         terms = replace(terms, fees=np.concatenate([one for one in fees if one is not None]))

@@ -1,6 +1,5 @@
 """Who should decide each case of a file; tables are read, decided and written piece by piece."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,7 +33,7 @@ from defero.study.routing.decisions import (
 from defero.study.routing.limits import FilePlan, answers_so_far, assign_file
 from defero.team import Team
 from defero.team.asking import model_answer
-from defero.team.deciding import UNUSUAL, decide_scored, sets_of
+from defero.team.deciding import UNUSUAL, decide_scored
 from defero.team.judge import terms_of
 from defero.team.panel import with_decider
 from defero.team.scoring import sd_of_features
@@ -212,10 +211,7 @@ def _panels(team: Team, scores: Scores, decision: Decision, terms: TeamTerms) ->
         return None
     if team.panel.useless:
         return np.zeros((len(scores), scores.n_experts), dtype=np.bool_)
-    with warnings.catch_warnings():  # what voids the promise is told once, in the cautions
-        warnings.filterwarnings("ignore", "the panel's promise does not hold")
-        sets = sets_of(team, scores, terms)
-    return with_decider(sets, decision)
+    return with_decider(team.panel.sets(scores, terms), decision)
 
 
 def _cautions(team: Team, routing: Routing, way: _Options, plan: FilePlan | None, voided: list[str]) -> list[str]:
