@@ -49,9 +49,8 @@ def drawing() -> str:
         parts.append(f'  <text x="{_LEFT - 10}" y="{y + 5:.1f}" text-anchor="end">{level:.1f}</text>')
     for n in N_ANSWERS:
         parts.append(f'  <text x="{_x(n):.1f}" y="{_BOTTOM + 22}" text-anchor="middle">{n}</text>')
-    parts.append(
-        f'  <text x="{_x(2.5):.1f}" y="{_BOTTOM + 46}" text-anchor="middle">number of experts who gave the same answer</text>'
-    )
+    axis = "number of experts who gave the same answer"
+    parts.append(f'  <text x="{_x(2.5):.1f}" y="{_BOTTOM + 46}" text-anchor="middle">{axis}</text>')
     colours = {"independent": "#b4552d", "by the law": "#2f5d8a", "reported": "#3d7a4a"}
     label_y = -np.inf
     for name, values in beliefs().items():  # the highest first: a label stands well below the one before
