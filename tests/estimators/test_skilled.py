@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from defero.core.splits import sample_rows
-from defero.estimators.skilled import fold_of_items, learn_table, n_folds, out_of_fold, with_population, with_skill
+from defero.estimators.skilled import fold_of_items, learn_table, n_folds, with_population, with_skill
 from defero.estimators.two_stage import team_scorer
+from defero.learn.fit_classes import out_of_fold
 from defero.learn.skill import Directions, with_class
 
 X, Y, M = crowd()
@@ -47,6 +48,15 @@ def test_no_group_is_in_two_folds(n, n_groups, seed):
     assert len(np.unique(fold)) > 1  # of one group alone the items are dealt one by one
 
 
+def of_models(data, fit, fold):
+    """Return P(y = k | x) of each item by `fit`, which takes the other folds and returns a function of features."""
+
+    def of_items(rest, inside):
+        return fit(data.without_experts(rest))(data.features[inside])
+
+    return out_of_fold(of_items, fold, data.weight, data.n_classes)
+
+
 @pytest.mark.parametrize("groups", [None, np.arange(150) // 7])
 def test_each_item_is_judged_once_by_a_model_that_has_not_seen_it(groups):
     features = np.arange(150.0)[:, None]
@@ -65,7 +75,7 @@ def test_each_item_is_judged_once_by_a_model_that_has_not_seen_it(groups):
         return proba
 
     fold = fold_of_items(data, rng=np.random.default_rng(0))
-    assert np.array_equal(out_of_fold(data, fit, fold)[:, :1], features)
+    assert np.array_equal(of_models(data, fit, fold)[:, :1], features)
     assert sorted(judged) == features[:, 0].tolist()
 
 
@@ -73,11 +83,11 @@ def test_an_items_own_label_never_changes_its_own_posterior():
     """Exact. Folds of groups are dealt without a look at the labels, so that nothing else changes either."""
     data = lesson_of(X, Y, M, groups=np.arange(150) // 3)
     fold = fold_of_items(data, rng=np.random.default_rng(0))
-    proba = out_of_fold(data, logistic, fold)
+    proba = of_models(data, logistic, fold)
     for item in (0, 77, 149):
         other = Y.copy()
         other[item] = 1 - other[item]
-        changed = out_of_fold(lesson_of(X, other, M, groups=np.arange(150) // 3), logistic, fold)
+        changed = of_models(lesson_of(X, other, M, groups=np.arange(150) // 3), logistic, fold)
         assert np.array_equal(changed[item], proba[item])
         assert not np.array_equal(changed, proba)
 
@@ -88,7 +98,7 @@ def test_the_folds_by_hand():
     for out in range(5):
         model = LogisticRegression().fit(X[fold != out], Y[fold != out])
         expected[fold == out] = model.predict_proba(X[fold == out])
-    assert np.array_equal(out_of_fold(LESSON, logistic, fold), expected)
+    assert np.array_equal(of_models(LESSON, logistic, fold), expected)
 
 
 @pytest.mark.parametrize("n_that_count", [0, 1])
@@ -97,13 +107,13 @@ def test_where_no_other_item_counts_nothing_is_known(n_that_count):
     weight[:n_that_count] = 1.0
     fold = fold_of_items(LESSON, rng=np.random.default_rng(0))
     data = lesson_of(X, Y, M, weight=weight)
-    proba = out_of_fold(data, lambda part: lambda new: np.full((len(new), 2), [0.9, 0.1]), fold)
+    proba = of_models(data, lambda part: lambda new: np.full((len(new), 2), [0.9, 0.1]), fold)
     assert proba[0].tolist() == [0.5, 0.5]
     assert (proba == 0.5).all() == (n_that_count == 0)
 
 
 FOLD = fold_of_items(LESSON, rng=np.random.default_rng(0))
-PROBA = out_of_fold(LESSON, logistic, FOLD)
+PROBA = of_models(LESSON, logistic, FOLD)
 
 
 def skilled(data, proba=PROBA, fold=FOLD):

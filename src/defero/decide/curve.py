@@ -75,7 +75,7 @@ class Curve(Tabular):
         Pass it in `Terms` for items that come one by one.
         """
         if not len(self):
-            raise InputError("the curve has no points, because nobody can be asked about any item.")
+            raise InputError("the curve has no points, as nobody can be asked about any item; pass other terms.")
         if cost is not None and quality is None:
             inside = np.flatnonzero(self.cost <= cost * (1 + 1e-12))
             if not inside.size:
