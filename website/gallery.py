@@ -17,7 +17,6 @@ ORDER = (
     "reliability",
     "agreement",
     "set_size",
-    "skill",
     "pool_frontier",
 )
 _HEAD = """# Gallery
@@ -58,8 +57,8 @@ def draw(name: str, *, anew: bool = False) -> Path:
 def file_of(name: str) -> str:
     """Return the name of the file that a script writes.
 
-    >>> file_of("skill"), file_of("report")
-    ('skill.svg', 'report.html')
+    >>> file_of("agreement"), file_of("report")
+    ('agreement.svg', 'report.html')
     """
     return f"{name}.{'html' if name == 'report' else 'svg'}"
 
