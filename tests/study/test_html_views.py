@@ -57,7 +57,7 @@ def test_a_pool_is_judged_in_a_few_lines():
     table = pd.DataFrame({"task": ["a", "b"] * 60, "small": [1, 0] * 60, "large": [1, 1] * 60})
     study = fitted(table, expert_names=["small", "large"], fees={"small": 1, "large": 10})
     evaluation = study.evaluate()
-    assert len(evaluation.summary().splitlines()) < 15
+    assert len(evaluation.summary().splitlines()) <= 20  # one short table for each question
     assert "<td>large</td>" in evaluation._repr_html_()
     assert "96 train, 0 calibrate, 0 conformalize, 24 test" in repr(study)
 

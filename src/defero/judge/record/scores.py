@@ -237,7 +237,7 @@ class ScoreRecord:
         if not np.isnan(self.area):
             return (
                 f"Averaged over the costs that both reach, the pool's score is {self.area:+.4f} above the zero "
-                "team's, which mixes the best members at random at the same cost."
+                "router's, which mixes the best members at random at the same cost."
             )
         cost = self.curve.member_cost[np.isfinite(self.curve.member_cost)]
         if cost.max() - cost.min() <= 1e-12 * abs(cost.max()):
