@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from defero import BestExpert, DeferralClassifier, ExpertPool, Recipe, TwoStageDeferral
+from defero import BestExpert, DeferralClassifier, ExpertPool, Recipe, Terms, TwoStageDeferral
 
 N = 240
 NAMES = ["cem", "ann", "bob"]
@@ -114,6 +114,7 @@ def test_a_pool_does_not_depend_on_any_order():
         prices={**prices, "bob": prices["bob"][rows]},
     )
     place = [other.team_.expert_names.index(name) for name in NAMES]
-    assert np.allclose(pool.scores(frame), other.scores(frame)[:, place], atol=1e-9)
-    routes = (each.route(frame, trade_off=10.0).name.tolist() for each in (pool, other))
+    assert np.allclose(pool.predict_expert_proba(frame), other.predict_expert_proba(frame)[:, place], atol=1e-9)
+    terms = Terms(error_cost=10.0)
+    routes = (each.team_.decide(frame, terms=terms).name.tolist() for each in (pool, other))
     assert next(routes) == next(routes)

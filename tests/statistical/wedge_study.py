@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-import defero.estimators.surrogate_fit as surrogate_fit
+import defero.losses as losses
 from defero import DeferralClassifier
 from defero.datasets import digits_team, wedge
 from defero.decide.terms import Terms, checked
@@ -45,7 +45,7 @@ def _trained(loss, seed, setting, share_missing, _loss_class):
 def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
     """Train on 40,000 coded items and judge on 40,000 fresh ones, without label noise."""
     fresh = wedge(N, **setting, random_state=10_000 + seed)
-    router = _trained(loss, seed, tuple(setting.items()), share_missing, surrogate_fit.DeferralLoss)
+    router = _trained(loss, seed, tuple(setting.items()), share_missing, losses.DeferralLoss)
     scores = router.scores(fresh.features)
     decision = _plain(router, scores, fees)
     value = fresh.value(decision.expert, scores.class_idx)
@@ -59,7 +59,7 @@ def study(loss, seed, *, setting=DEFAULT, share_missing=0.0, fees=None):
 
 
 def study_numerator_only(seed, monkeypatch):
-    monkeypatch.setattr(surrogate_fit, "DeferralLoss", NumeratorOnly)
+    monkeypatch.setattr(losses, "DeferralLoss", NumeratorOnly)
     return study("softmax", seed, share_missing=0.5)
 
 

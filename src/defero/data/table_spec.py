@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from defero.core.errors import InputError
-from defero.data.answers.spellings import Rename, Spellings
 from defero.data.tables.cells import BlankCells
+
+if TYPE_CHECKING:
+    from defero.data.answers.spellings import Rename
 
 STEP = " / "
 
@@ -80,7 +82,7 @@ class SaidAgain(TypedDict, total=False):
     majority_label: bool
     format: str | None
     control: str | None
-    rename: Rename | None
+    rename: "Rename | None"
     blank: Sequence[str]
 
 
@@ -119,7 +121,7 @@ def checked_spec(
     expert_names: Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     text: str | Sequence[str] = (),
-    rename: Rename | None = None,
+    rename: "Rename | None" = None,
     blank: Sequence[str] = (),
     log: bool = False,
     **words: Any,
@@ -129,6 +131,8 @@ def checked_spec(
     >>> checked_spec(label="truth", blank=["n/a ", "-9"]).blank
     ('n/a', '-9')
     """
+    from defero.data.answers.spellings import Spellings  # pandas, which a saved team does without
+
     words |= {name: str(words[name]) for name in ("label", "key") if words.get(name) is not None}
     meant, none = Spellings.of(rename=rename, blank=blank).meant, BlankCells.of(blank).values
     return TableSpec(
