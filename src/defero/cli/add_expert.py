@@ -10,7 +10,7 @@ from defero.cli.output import echo, emit, show_notes, spelled
 
 
 @opt.takes(
-    said=opt.of_table("answer", "majority_label") + opt.of_reading("answers", "images"),
+    reading=opt.of_table("answer", "majority_label") + opt.of_reading("answers", "images"),
     joining=opt.of("study/study.py", "Study.add_expert", only=("panels", "all_rows_new")),
     loading=opt.ENCODER,
 )
@@ -26,7 +26,7 @@ def add_expert(
             help="Column of their answers. A blank cell means not asked. Default: the column with their name."
         ),
     ] = None,
-    said: dict[str, Any],
+    reading: dict[str, Any],
     joining: dict[str, Any],
     loading: dict[str, Any],
     seed: opt.UnusedSeed = 0,
@@ -51,7 +51,7 @@ def add_expert(
     replaced = writable(out)
     if out.exists() and out.samefile(model):
         raise InputError(f"{out}: is the model itself, which stays as it is; choose another name.", argument="out")
-    cases = study.read(table, newcomer=expert, answer=answer, **said)
+    cases = study.read(table, newcomer=expert, answer=answer, **reading)
     newcomer = study.add_expert(expert, cases, **joining)
     study.save(out)
     notes = [*newcomer.notes, *replaced]

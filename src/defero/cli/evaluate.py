@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 
 @opt.takes(
-    said=opt.of_table() + opt.of_reading("answers", "images", "bad_rows", "most_cases", "engine", "workers", "address"),
+    reading=opt.of_table()
+    + opt.of_reading("answers", "images", "bad_rows", "most_cases", "engine", "workers", "address"),
     terms=opt.of_terms(*opt.LIMITED),
     trial=opt.of("study/study.py", "Study.evaluate", but=("table", "terms", "said")),
     loading=opt.ENCODER,
@@ -20,7 +21,7 @@ def evaluate(
     model: opt.Model,
     table: opt.PastCases,
     *,
-    said: dict[str, Any],
+    reading: dict[str, Any],
     terms: "Terms",
     trial: dict[str, Any],
     loading: dict[str, Any],
@@ -40,7 +41,7 @@ def evaluate(
 
     defero evaluate model new_cases.csv --fee all=2.5 --error-cost 40
     """
-    judged = opt.saved_model(model, **loading).evaluate(table, terms=terms, **trial, **said)
+    judged = opt.saved_model(model, **loading).evaluate(table, terms=terms, **trial, **reading)
     if as_json:
         emit(judged.to_dict())
     else:

@@ -19,7 +19,7 @@ _DEEP = ("max_epochs", "batch_size", "learning_rate", "branches", "augmentation"
 
 
 @opt.takes(
-    said=opt.of("data/read_cases.py", "read_cases", but=("table", "images", "classes")),
+    reading=opt.of("data/read_cases.py", "read_cases", but=("table", "images", "classes")),
     cut=opt.of("study/study.py", "Study", but=("cases", "team", "name")),
     learning=opt.of("study/study.py", "Study.fit", but=("terms", "recipe", "progress")),
     deep=opt.of("estimators/recipe.py", "Recipe", only=_DEEP),
@@ -39,7 +39,7 @@ def fit(
     table_file: Annotated[
         Path | None, typer.Option("--table", help="Table of the cases, if TABLE is a folder of pictures.")
     ] = None,
-    said: dict[str, Any],
+    reading: dict[str, Any],
     cut: dict[str, Any],
     learning: dict[str, Any],
     deep: dict[str, Any],
@@ -68,20 +68,20 @@ def fit(
 
     defero fit scans --table cases.csv --image-column file --net wrn-28-4 --label truth --experts a,b --out model
     """
-    _check_folder(table, table_file, said["image_column"])
+    _check_folder(table, table_file, reading["image_column"])
     from defero.data.model_folder import writable
     from defero.study import Study, read_cases
     from defero.study.parts import check_test_share
 
     recipe = {name: value for name, value in deep.items() if value != _default(name)}
     learning["recipe"] = _recipe(recipe)
-    if not said["scores"]:
+    if not reading["scores"]:
         only_deep = [*recipe, *(["onnx"] if saving["onnx"] else [])]
-        _check_choices(learning, only_deep, pictures=said["image_column"] is not None)
+        _check_choices(learning, only_deep, pictures=reading["image_column"] is not None)
     check_test_share(cut["test_share"], split=cut["split"])
     replaced, images = writable(out), None if table_file is None else table
-    said["image_size"] = _size(said["image_size"])
-    study = Study(read_cases(table_file or table, **said, images=images), **cut)
+    reading["image_size"] = _size(reading["image_size"])
+    study = Study(read_cases(table_file or table, **reading, images=images), **cut)
     try:
         study.fit(**learning, terms=terms, progress=sys.stderr.isatty() and not as_json)
     except KeyboardInterrupt as stopped:  # the exit status is the shell's own, 130

@@ -229,7 +229,7 @@ def takes(**groups: list[Word]) -> Callable[[Callable[..., None]], Callable[...,
             command(**given)
 
         keywords = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in [*required, *options]]
-        run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]  # typer reads it
         run.__annotations__ = {one.name: one.annotation for one in keywords}
         return run
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @opt.takes(
-    said=opt.of_table() + opt.of_reading("answers", "images", "bad_rows", "most_cases"),
+    reading=opt.of_table() + opt.of_reading("answers", "images", "bad_rows", "most_cases"),
     terms=opt.of_terms(*opt.COSTS, "absent"),
     trial=opt.of("study/study.py", "Study.evaluate", but=("table", "terms", "against", "said")),
     loading=opt.ENCODER,
@@ -23,7 +23,7 @@ def report(
     table: opt.PastCases,
     *,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
-    said: dict[str, Any],
+    reading: dict[str, Any],
     terms: "Terms",
     trial: dict[str, Any],
     loading: dict[str, Any],
@@ -41,8 +41,8 @@ def report(
     from defero.report.page import sentence
     from defero.study.page import check_page, write_page
 
-    check_page(out, model=model, tables=(table, said["answers"]))
-    judged = opt.saved_model(model, **loading).evaluate(table, terms=terms, **trial, **said)
+    check_page(out, model=model, tables=(table, reading["answers"]))
+    judged = opt.saved_model(model, **loading).evaluate(table, terms=terms, **trial, **reading)
     write_page(judged, out, command=this_command(), spell=opt.spelling("report"))
     if as_json:
         emit({"report": str(out), **{name: value for name, value in judged.to_dict().items() if name != "against"}})

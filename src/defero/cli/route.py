@@ -17,7 +17,7 @@ _WORKERS = ("engine", "workers", "address")
 
 
 @opt.takes(
-    said=opt.of_table("label", "majority_label") + opt.of_reading("images", "bad_rows"),
+    reading=opt.of_table("label", "majority_label") + opt.of_reading("images", "bad_rows"),
     terms=opt.of_terms(*opt.LIMITED, "floor"),
     how=opt.of("study/study.py", "Study.route", only=("ask", "uncertainty", "unusual", "answers")),
     where=opt.of_reading(*_WORKERS),
@@ -35,7 +35,7 @@ def route(
             "Parquet files also a folder: a file for each; those that are done are not made again."
         ),
     ],
-    said: dict[str, Any],
+    reading: dict[str, Any],
     terms: "Terms",
     how: dict[str, Any],
     where: dict[str, Any],
@@ -54,11 +54,11 @@ def route(
     study = opt.saved_model(model, **loading)
     progress = _show_progress if sys.stderr.isatty() and not as_json else None
     if any(where.values()) or (table.is_dir() and (out.is_dir() or not out.suffix)):
-        options = {name: value for name, value in {**said, **how}.items() if value and name not in _OF_LOGS}
+        options = {name: value for name, value in {**reading, **how}.items() if value and name not in _OF_LOGS}
         where["engine"] = where["engine"] or "local"
         routing = study.route_folder(table, out, terms=terms, **options, **where)
     else:
-        routing = study.route(table, out, terms=terms, **said, **how, progress=progress)
+        routing = study.route(table, out, terms=terms, **reading, **how, progress=progress)
     if as_json:
         emit(routing.to_dict())
         return

@@ -113,7 +113,7 @@ def _stage_of_team(
         return estimator._adopt(method(team, estimator._checked(X), column_or_1d(y), *values, **options))
 
     update_wrapper(call, method)
-    return call  # type: ignore[return-value]
+    return call  # type: ignore[return-value]  # as in of_team
 
 
 class DeferralEstimator(ClassifierMixin, BaseEstimator, ABC):

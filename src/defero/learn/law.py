@@ -182,8 +182,8 @@ def _trust(known: KnownAnswers, law: Law) -> float:
         chosen = np.flatnonzero(costs.least(evidence.posterior) - cost.min(axis=1) > WORTH_ASKING)
         who, label = best[chosen], some.label_idx[chosen]
         claimed = np.clip(logit(right[chosen, who, label]), -MOST_LOG_ODDS, MOST_LOG_ODDS)
-        kept = (codes[chosen, who] == label).astype(np.float64)
-        b = fit_logistic(claimed[:, None], kept, guess=np.ones(1), strength=np.array([BELIEVED]))[0]
+        is_right = (codes[chosen, who] == label).astype(np.float64)
+        b = fit_logistic(claimed[:, None], is_right, guess=np.ones(1), strength=np.array([BELIEVED]))[0]
         law = replace(law, trust=float(np.clip(b, 0.0, 1.0)))
     return law.trust
 
@@ -274,15 +274,15 @@ def find_copies(known: KnownAnswers, n_experts: int) -> IntArray | None:
     place = np.full(n_experts, -1)
     place[some] = np.arange(len(some))
     inside = np.flatnonzero(place[known.expert_idx] >= 0)
-    said = np.full((len(known.label_idx), len(some)), MISSING)
-    said[known.item_idx[inside], place[known.expert_idx[inside]]] = known.codes[inside]
-    wrong = (said != MISSING) & (said != known.label_idx[:, None])
+    answer_idx = np.full((len(known.label_idx), len(some)), MISSING)
+    answer_idx[known.item_idx[inside], place[known.expert_idx[inside]]] = known.codes[inside]
+    wrong = (answer_idx != MISSING) & (answer_idx != known.label_idx[:, None])
     alike_idx = []
     for a in range(len(some)):
-        both = (said[:, a, None] != MISSING) & (said[:, a + 1 :] != MISSING)
+        both = (answer_idx[:, a, None] != MISSING) & (answer_idx[:, a + 1 :] != MISSING)
         erred = both & (wrong[:, a, None] | wrong[:, a + 1 :])
         n_erred = erred.sum(axis=0)
-        alike = (erred & (said[:, a, None] == said[:, a + 1 :])).sum(axis=0)
+        alike = (erred & (answer_idx[:, a, None] == answer_idx[:, a + 1 :])).sum(axis=0)
         is_copy = (both.sum(axis=0) >= FEWEST_IN_COMMON) & (n_erred >= FEWEST_ERRORS) & (alike >= COPY_AGREES * n_erred)
         alike_idx += [(some[a], some[b]) for b in np.flatnonzero(is_copy) + a + 1]
     if not alike_idx:

@@ -122,8 +122,8 @@ def need_labels(given: Mapping[str, object]) -> None:
 
 def terms_of_fit(terms: Terms | None, expert_names: tuple[str, ...]) -> Terms:
     """Return the terms of a team whose experts have only scores: a fee by name for everybody, or none at all."""
-    said = with_fees(check_terms(terms, unused=("absent", "available", "prices", "cost_matrix", *LIMITS)))
-    fees = member_fees(said.fees, expert_names)
+    resolved = with_fees(check_terms(terms, unused=("absent", "available", "prices", "cost_matrix", *LIMITS)))
+    fees = member_fees(resolved.fees, expert_names)
     missing = [name for name in expert_names if name not in fees]
     if fees and missing:
         raise InputError(
@@ -131,11 +131,11 @@ def terms_of_fit(terms: Terms | None, expert_names: tuple[str, ...]) -> Terms:
             f"{Argument('fees', {missing[0]: 0.5})} or {Argument('fees', {'all': 0.5})}.",
             argument="fees",
         )
-    if said.error_cost is not None and not fees:
+    if resolved.error_cost is not None and not fees:
         raise InputError(
             f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument="error_cost"
         )
-    own = replace(said, fees=fees or None)
+    own = replace(resolved, fees=fees or None)
     own.of(expert_names, np.empty(0, dtype=object))  # raises where a fee is none
     return own
 
@@ -156,12 +156,12 @@ def terms_of_study(terms: Terms | None, team: Team, columns: Sequence[str]) -> t
     notes : sentences
         On prices that are expected ones.
     """
-    said = with_files(terms, team.classes)
+    resolved = with_files(terms, team.classes)
     if not team.scored_only:
-        return said.of(team.expert_names, team.classes, before=terms_of(team)), []
+        return resolved.of(team.expert_names, team.classes, before=terms_of(team)), []
     notes: list[str] = []
-    if np.ndim(said.fees) < 2:
-        now, before = member_fees(said.fees, team.expert_names), dict(team.facts.fees)
+    if np.ndim(resolved.fees) < 2:
+        now, before = member_fees(resolved.fees, team.expert_names), dict(team.facts.fees)
         missing = {name: fee for name, fee in before.items() if isinstance(fee, str) and fee[1:] not in columns}
         absent = {name: fee[1:] for name, fee in missing.items() if name not in now}
         if absent:
@@ -171,38 +171,38 @@ def terms_of_study(terms: Terms | None, team: Team, columns: Sequence[str]) -> t
                 "learned in fit, are used."
             )
         known = {name: fee for name, fee in before.items() if name not in missing}
-        said = replace(said, fees={**known, **now} or None)
-    rules = [name for name in ("floor", "error_cost", "budget") if getattr(said, name) is not None]
+        resolved = replace(resolved, fees={**known, **now} or None)
+    rules = [name for name in ("floor", "error_cost", "budget") if getattr(resolved, name) is not None]
     if len(rules) > 1:
         raise InputError(
             f"and {Argument(rules[1])} are two rules for the same choice; pass one of them.", argument=rules[0]
         )
     if not rules:
-        said = replace(said, error_cost=team.facts.error_cost)
-    elif said.fees is None and team.prices is None:
+        resolved = replace(resolved, error_cost=team.facts.error_cost)
+    elif resolved.fees is None and team.prices is None:
         raise InputError(
             f"is weighed against what a call costs; name the prices with {Argument('fees')}.", argument=rules[0]
         )
-    if said.cost_matrix is not None:
+    if resolved.cost_matrix is not None:
         raise InputError(f"{Argument('cost_matrix')}: is for teams with labels; leave it out.")
     learned = None if team.prices is None else team.prices.known
-    own = said.of(team.expert_names, team.classes, learned=learned)
+    own = resolved.of(team.expert_names, team.classes, learned=learned)
     if own.available is not None and not own.available.any():
-        raise InputError(f"{Argument('absent', list(said.absent))}: nobody of the team is left.")
+        raise InputError(f"{Argument('absent', list(resolved.absent))}: nobody of the team is left.")
     return own, notes
 
 
 def with_files(terms: Terms | None, classes: Labels) -> Terms:
     """Return terms whose fees and cost matrix have been read, and checked to mean what they seem to."""
-    said = with_fees(terms)
-    matrix = said.cost_matrix
-    return said if matrix is None or not len(classes) else replace(said, cost_matrix=matrix_of(matrix, classes))
+    resolved = with_fees(terms)
+    matrix = resolved.cost_matrix
+    return resolved if matrix is None or not len(classes) else replace(resolved, cost_matrix=matrix_of(matrix, classes))
 
 
 def with_fees(terms: Terms | None) -> Terms:
     """Return terms whose fees have been read."""
-    said = check_terms(terms)
-    return replace(said, fees=read_fees(said.fees)) if isinstance(said.fees, str | PathLike) else said
+    resolved = check_terms(terms)
+    return replace(resolved, fees=read_fees(resolved.fees)) if isinstance(resolved.fees, str | PathLike) else resolved
 
 
 def on_cases(terms: TeamTerms, frame: pd.DataFrame, *, source: str, first_row: int) -> TeamTerms:

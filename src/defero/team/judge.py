@@ -245,8 +245,8 @@ def present_terms(team: "Team", terms: TeamTerms) -> TeamTerms:
 
 def terms_of(team: "Team") -> TeamTerms:
     """Return the terms that a team was fitted with."""
-    said = Terms() if team.panel is None else team.panel.terms
-    return said.of(team.expert_names, team.classes)
+    panel_terms = Terms() if team.panel is None else team.panel.terms
+    return panel_terms.of(team.expert_names, team.classes)
 
 
 def _try_panel(team: "Team", panel: Panel, held: Held, *, strata: ArrayLike | None) -> tuple[PanelTrial, Answer]:
